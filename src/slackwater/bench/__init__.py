@@ -1,0 +1,1 @@
+"""Workloads to measure with, and the benchmarks that use them."""

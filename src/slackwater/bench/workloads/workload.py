@@ -1,0 +1,52 @@
+"""A workload: a schema, a generator of its data, and its queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from slackwater.bench.workloads import tpcds as _tpcds
+from slackwater.bench.workloads import tpch as _tpch
+from slackwater.bench.workloads.dataset import Dataset, default_cache, generate
+from slackwater.bench.workloads.generator import Generator
+from slackwater.bench.workloads.query import Query, to_spark
+from slackwater.bench.workloads.schema import Schema
+from slackwater.errors import UserError, did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Tables, data and queries under one name."""
+
+    name: str
+    tables: Schema
+    generator: Generator
+
+    def generate(self, scale_factor: float, cache: Path | None = None) -> Dataset:
+        """The data as parquet in `cache`, reused where it lies there already; see `default_cache`."""
+        return generate(self.name, self.tables, self.generator, scale_factor, cache or default_cache())
+
+    def queries(self) -> Mapping[int, Query]:
+        """Every query the generator's package has, by number, in order."""
+        texts = self.generator.query_texts()
+        return MappingProxyType({n: Query(n, f"{self.name}-q{n}", text, to_spark(text)) for n, text in texts.items()})
+
+
+def tpch() -> Workload:
+    """TPC-H: 8 tables, 22 queries."""
+    return Workload("tpch", _tpch.SCHEMA, Generator("tpch", "dbgen", "tpch_queries"))
+
+
+def tpcds() -> Workload:
+    """TPC-DS: 24 tables, 99 queries."""
+    return Workload("tpcds", _tpcds.SCHEMA, Generator("tpcds", "dsdgen", "tpcds_queries"))
+
+
+def workload(name: str) -> Workload:
+    """The workload of this name."""
+    for known in (tpch(), tpcds()):
+        if known.name == name:
+            return known
+    raise UserError(f"no workload `{name}`", hint=did_you_mean(name, ("tpch", "tpcds")))
