@@ -1,0 +1,1 @@
+"""Slackwater: what tonight's query can do during today's slack."""

@@ -1,0 +1,79 @@
+"""One root for every error that Slackwater raises on purpose.
+
+A user's mistake is a `UserError`: it says what was found, where, what was expected and what to try, and the command
+line prints it without a traceback. A broken promise of ours is an `InternalError`: it names the rule or module and
+both sides of the invariant, and asks for a report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a user's text something was found; lines and columns count from one."""
+
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        parts = [self.file or "query"]
+        if self.line is not None:
+            parts.append(f"line {self.line}")
+        if self.column is not None:
+            parts.append(f"column {self.column}")
+        return ", ".join(parts)
+
+
+class SlackwaterError(Exception):
+    """The root of all errors raised on purpose."""
+
+
+class UserError(SlackwaterError):
+    """Something the user can mend: what was found, where, and what to try."""
+
+    def __init__(self, message: str, *, place: Place | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+        self.hint = hint
+
+    def __str__(self) -> str:
+        text = f"{self.place}: {self.message}" if self.place else self.message
+        return f"{text}\n  {self.hint}" if self.hint else text
+
+
+class ParseError(UserError):
+    """The text is not Spark SQL."""
+
+
+class BindError(UserError):
+    """The text is Spark SQL, but a name, a type or a shape in it does not fit the catalog."""
+
+
+class UnsupportedError(UserError):
+    """Valid Spark SQL that Slackwater refuses by name."""
+
+
+class MachineError(UserError):
+    """The machine lacks something that Slackwater needs: Java, a package, a file."""
+
+
+class InternalError(SlackwaterError):
+    """An invariant of ours does not hold; never the user's fault."""
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
+    """A hint that names the nearest candidates, or all of them when there are few."""
+    known = sorted(set(candidates))
+    if not known:
+        return None
+    close = get_close_matches(name.lower(), known, n=3, cutoff=0.6)
+    if close:
+        return "did you mean " + " or ".join(f"`{c}`" for c in close) + "?"
+    shown = ", ".join(f"`{c}`" for c in known[:12])
+    return f"there is {shown}" + (f" and {len(known) - 12} more" if len(known) > 12 else "")
