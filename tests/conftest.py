@@ -1,0 +1,36 @@
+"""What every test may use: the one Spark session of the test run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what uses Spark, and keep it on one worker: a machine has room for one session, not for one a worker."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """Local Spark for tiny data: for a handful of rows, compiling a plan costs more than interpreting it."""
+    from slackwater.spark.session import local_session
+
+    settings: dict[str, str | int | bool] = {
+        "spark.driver.memory": "2g",
+        "spark.sql.shuffle.partitions": 2,
+        "spark.sql.codegen.wholeStage": False,
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    }
+    session = local_session("slackwater tests", "local[2]", **settings)
+    yield session
+    session.stop()
