@@ -1,0 +1,59 @@
+"""The `slackwater` command: gathers the commands and turns every error into a message and an exit code.
+
+Exit codes are stable: 0 done, 1 failed, 2 wrong usage. No error of any kind leaves `main` as an exception, and a
+traceback is printed only on request.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from slackwater.cli.doctor import doctor
+from slackwater.cli.output import Failure, Output, reporting
+from slackwater.errors import UserError
+
+DONE, FAILED, WRONG_USAGE = 0, 1, 2
+
+HELP_OPTIONS = ["-h", "--help"]
+
+COMMANDS: tuple[click.Command, ...] = (doctor,)
+
+
+@click.group(commands=COMMANDS, context_settings={"help_option_names": HELP_OPTIONS})
+@click.version_option(package_name="slackwater", message="%(prog)s %(version)s")
+@reporting
+def slackwater() -> None:
+    """Plan tonight's query over today's slack, and run it on Spark."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line; the return value is the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    output = Output.asked_for(given, os.environ)
+    try:
+        code = slackwater.main(given, prog_name="slackwater", standalone_mode=False, obj=output)
+    except click.exceptions.NoArgsIsHelpError as missing:
+        missing.show()
+        return WRONG_USAGE
+    except click.UsageError as wrong:
+        command = wrong.ctx.command_path if wrong.ctx else "slackwater"
+        output.fail(Failure("UsageError", wrong.format_message(), hint=f"try `{command} --help`"))
+        return WRONG_USAGE
+    except click.Abort:
+        output.fail(Failure("Interrupted", "interrupted"))
+        return FAILED
+    except click.ClickException as failed:
+        output.fail(Failure(type(failed).__name__, failed.format_message()))
+        return FAILED
+    except UserError as mistake:
+        output.fail(Failure.of_user(mistake))
+        return FAILED
+    except Exception as broken:
+        output.fail(Failure.of_ours(broken))
+        return FAILED
+    # Click returns what `Exit` carried, or else what the command returned.
+    return code if isinstance(code, int) else DONE
