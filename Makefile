@@ -1,0 +1,58 @@
+# `make demo` and `make test` need only make, Python 3.11 or newer and a package index; they set up the rest.
+
+PYTHON ?= python3
+WORKERS ?= auto
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.set-up
+
+.PHONY: help demo test lint types layers unit format docs clean
+.DEFAULT_GOAL := help
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(STAMP) ## See Slackwater at work on one query
+	@$(BIN)/slackwater demo
+
+test: lint types layers unit ## Check everything: lint, types, layers, tests
+
+lint: $(STAMP) ## Check style and formatting
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(STAMP) ## Check types
+	$(BIN)/mypy
+
+layers: $(STAMP) ## Check that nothing below imports anything above
+	$(BIN)/lint-imports --no-logo
+
+unit: $(STAMP) ## Run the tests, with coverage
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term
+
+format: $(STAMP) ## Format the code and mend what can be mended
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+docs: $(STAMP) ## Write the pages that are generated
+	$(BIN)/python -m slackwater.cli.reference docs/cli.md
+
+clean: ## Remove caches and build products; the environment in .venv stays
+	rm -rf build dist htmlcov .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf .hypothesis spark-warehouse metastore_db derby.log
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# An environment that exists is kept and brought up to date. Java is part of it: the one found, or one installed.
+$(STAMP): pyproject.toml constraints.txt
+	@command -v $(PYTHON) > /dev/null || { \
+	  echo "error: there is no '$(PYTHON)'; install Python 3.11 or newer, or name yours: make PYTHON=python3.12 ..." >&2; \
+	  exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "error: $$($(PYTHON) --version) is too old; Slackwater needs 3.11 or newer: make PYTHON=python3.12 ..." >&2; \
+	  exit 1; }
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
+	@echo "Setting up $(VENV) (the first time takes a minute or two) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[workloads,dev]'
+	@$(BIN)/python -m slackwater.spark.java --ensure
+	@touch $@
