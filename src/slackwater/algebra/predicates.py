@@ -1,0 +1,122 @@
+"""Taking predicates apart: their conjuncts, the columns they equate, the nulls they turn away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from slackwater.algebra.scalar import TRUE, Scalar
+from slackwater.algebra.schema import Column
+
+
+def conjuncts(scalar: Scalar) -> tuple[Scalar, ...]:
+    """The parts of a top-level AND, in order; TRUE has none."""
+    if scalar == TRUE:
+        return ()
+    return tuple(Scalar.of(part.copy(), scalar.columns) for part in _flatten(scalar.tree, exp.And))
+
+
+def disjuncts(scalar: Scalar) -> tuple[Scalar, ...]:
+    """The parts of a top-level OR, in order."""
+    return tuple(Scalar.of(part.copy(), scalar.columns) for part in _flatten(scalar.tree, exp.Or))
+
+
+def column_equality(scalar: Scalar) -> tuple[Column, Column] | None:
+    """The two columns of a plain `a = b`."""
+    sides = equality_sides(scalar)
+    if sides and (left := sides[0].column) and (right := sides[1].column):
+        return left, right
+    return None
+
+
+def equality_sides(scalar: Scalar) -> tuple[Scalar, Scalar] | None:
+    """Both sides of `a = b`, whatever they are."""
+    tree = scalar.tree
+    if not isinstance(tree, exp.EQ):
+        return None
+    return Scalar.of(tree.this.copy(), scalar.columns), Scalar.of(tree.expression.copy(), scalar.columns)
+
+
+def strict_columns(scalar: Scalar) -> frozenset[Column]:
+    """Columns whose null makes the whole value null."""
+    return _columns_of(_strict(scalar.tree), scalar)
+
+
+def null_rejected_columns(predicate: Scalar) -> frozenset[Column]:
+    """Columns whose null keeps the predicate from being true."""
+    return _columns_of(_rejecting(predicate.tree), predicate)
+
+
+def _columns_of(ids: frozenset[str], scalar: Scalar) -> frozenset[Column]:
+    return frozenset(column for column in scalar.columns if column.id in ids)
+
+
+_STRICT_NODES = (
+    exp.Add,
+    exp.Sub,
+    exp.Mul,
+    exp.Div,
+    exp.Mod,
+    exp.IntDiv,
+    exp.Neg,
+    exp.EQ,
+    exp.NEQ,
+    exp.LT,
+    exp.LTE,
+    exp.GT,
+    exp.GTE,
+    exp.Like,
+    exp.ILike,
+    exp.RegexpLike,
+    exp.Not,
+    exp.Paren,
+    exp.Abs,
+    exp.Upper,
+    exp.Lower,
+    exp.Substring,
+    exp.Year,
+    exp.Month,
+    exp.Round,
+    exp.DPipe,
+)
+
+
+def _strict(tree: exp.Expr) -> frozenset[str]:
+    if isinstance(tree, exp.Column):
+        return frozenset((tree.name,))
+    if isinstance(tree, exp.Cast):
+        return _strict(tree.this)
+    if isinstance(tree, (exp.In, exp.Between)):
+        # A null bound or list member leaves some answers false, so only the tested value counts.
+        return _strict(tree.this)
+    if isinstance(tree, _STRICT_NODES):
+        return frozenset[str]().union(*(_strict(child) for child in tree.iter_expressions()))
+    return frozenset()
+
+
+def _rejecting(tree: exp.Expr) -> frozenset[str]:
+    if isinstance(tree, exp.Paren):
+        return _rejecting(tree.this)
+    if isinstance(tree, exp.And):
+        return _rejecting(tree.this) | _rejecting(tree.expression)
+    if isinstance(tree, exp.Or):
+        return _rejecting(tree.this) & _rejecting(tree.expression)
+    if isinstance(tree, exp.Between):
+        return frozenset[str]().union(*(_strict(child) for child in tree.iter_expressions()))
+    if isinstance(tree, exp.Not):
+        inner = tree.this.unnest()
+        if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null):
+            return _strict(inner.this)
+        return _strict(inner)
+    return _strict(tree)
+
+
+def _flatten(tree: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
+    while isinstance(tree, exp.Paren):
+        tree = tree.this
+    if isinstance(tree, kind):
+        yield from _flatten(tree.this, kind)
+        yield from _flatten(tree.expression, kind)
+    else:
+        yield tree

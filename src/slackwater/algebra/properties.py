@@ -1,0 +1,360 @@
+"""What holds for every row of a relation, whatever the data: nulls, keys, dependencies, changing tables.
+
+Derived bottom up, once per relation object. All facts are safe: a missing one loses a rewrite, a wrong one an answer.
+A key is a set of columns no two rows share; the empty key says "at most one row".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import singledispatch
+from itertools import product
+
+from sqlglot import exp
+
+from slackwater.algebra.predicates import column_equality, conjuncts, equality_sides, null_rejected_columns
+from slackwater.algebra.relation import (
+    Aggregate,
+    Expand,
+    Filter,
+    Generate,
+    Join,
+    JoinKind,
+    Limit,
+    Project,
+    Relation,
+    Scan,
+    Union,
+    Values,
+    Window,
+)
+from slackwater.algebra.scalar import Scalar, function_name
+from slackwater.algebra.schema import Column
+from slackwater.errors import InternalError
+
+Columns = frozenset[Column]
+NO_COLUMNS: Columns = frozenset()
+MOST_KEYS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """Rows that agree on the determinant agree on the dependent."""
+
+    determinant: Columns
+    dependent: Columns
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """The logical properties of one relation."""
+
+    not_null: Columns
+    keys: tuple[Columns, ...]
+    dependencies: tuple[Dependency, ...]
+    changing_tables: frozenset[str]
+    monotone: bool
+    """Whether inserts below can only cause inserts here."""
+
+    @property
+    def at_most_one_row(self) -> bool:
+        return NO_COLUMNS in self.keys
+
+    def closure(self, columns: Iterable[Column]) -> Columns:
+        """All columns that the given ones determine."""
+        known = set(columns)
+        grew = True
+        while grew:
+            grew = False
+            for dependency in self.dependencies:
+                if dependency.determinant <= known and not dependency.dependent <= known:
+                    known |= dependency.dependent
+                    grew = True
+        return frozenset(known)
+
+    def is_unique(self, columns: Iterable[Column]) -> bool:
+        """Whether no two rows agree on all the given columns."""
+        determined = self.closure(columns)
+        return any(key <= determined for key in self.keys)
+
+
+def properties(relation: Relation) -> Properties:
+    """The properties of a relation; worked out once and kept with it."""
+    known = relation.__dict__.get("_properties")
+    if not isinstance(known, Properties):
+        known = derive(relation)
+        relation.__dict__["_properties"] = known
+    return known
+
+
+def never_null(scalar: Scalar, not_null: Columns) -> bool:
+    """Whether a scalar has a value on every row, given the columns that have."""
+    return _never_null(scalar.tree, frozenset(str(c.id) for c in not_null))
+
+
+_TOTAL = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.And, exp.Or, exp.Not,
+          exp.Upper, exp.Lower, exp.Abs, exp.Between, exp.Like, exp.In)  # fmt: skip
+
+
+def _never_null(tree: exp.Expr, not_null: frozenset[str]) -> bool:
+    match tree:
+        case exp.Column():
+            return tree.name in not_null
+        case exp.Literal() | exp.Boolean() | exp.NullSafeEQ():
+            return True
+        case exp.Is():
+            return isinstance(tree.expression, exp.Null)
+        case exp.Coalesce():
+            return any(_never_null(part, not_null) for part in tree.iter_expressions())
+        case exp.Case():
+            parts = [branch.args["true"] for branch in tree.args["ifs"]]
+            default = tree.args.get("default")
+            return default is not None and all(_never_null(part, not_null) for part in [*parts, default])
+        case exp.If():
+            otherwise = tree.args.get("false")
+            return otherwise is not None and all(_never_null(p, not_null) for p in (tree.args["true"], otherwise))
+        case _ if isinstance(tree, (*_TOTAL, exp.Paren)):
+            return all(_never_null(part, not_null) for part in tree.iter_expressions())
+        case _:
+            return False
+
+
+@singledispatch
+def derive(relation: Relation) -> Properties:
+    """The properties of one operator from those of its inputs; a new operator registers its own."""
+    raise InternalError(f"no properties are defined for {type(relation).__name__}")
+
+
+@derive.register
+def _(relation: Scan) -> Properties:
+    by_name = {f.name: column for f, column in zip(relation.table.fields, relation.columns, strict=True)}
+    not_null = frozenset(by_name[f.name] for f in relation.table.fields if not f.nullable)
+    keys = tuple(frozenset(by_name[name] for name in key) for key in relation.table.keys)
+    dependencies = tuple(Dependency(key, frozenset(relation.columns)) for key in keys)
+    tables = frozenset((relation.table.name,)) if relation.table.changing else frozenset[str]()
+    return Properties(not_null, keys, dependencies, tables, monotone=True)
+
+
+@derive.register
+def _(relation: Values) -> Properties:
+    cells = zip(relation.columns, zip(*relation.rows, strict=True), strict=False)
+    not_null = frozenset(c for c, values in cells if all(never_null(v, NO_COLUMNS) for v in values))
+    keys = (NO_COLUMNS,) if len(relation.rows) <= 1 else ()
+    return Properties(not_null, keys, (), frozenset(), monotone=True)
+
+
+@derive.register
+def _(relation: Filter) -> Properties:
+    below = properties(relation.input)
+    dependencies = below.dependencies + tuple(_equalities(relation.predicate))
+    not_null = below.not_null | null_rejected_columns(relation.predicate) & frozenset(relation.columns)
+    return _with_reduced_keys(
+        Properties(
+            not_null,
+            below.keys,
+            dependencies,
+            below.changing_tables,
+            below.monotone and not relation.predicate.is_random,
+        )
+    )
+
+
+@derive.register
+def _(relation: Project) -> Properties:
+    below = properties(relation.input)
+    new_names: dict[Column, list[Column]] = {}
+    dependencies: list[Dependency] = []
+    for column, scalar in relation.items:
+        if source := scalar.column:
+            new_names.setdefault(source, []).append(column)
+    rename = {old: new[0] for old, new in new_names.items()}
+    for column, scalar in relation.items:
+        if scalar.column is None and not scalar.is_random and scalar.columns <= rename.keys():
+            dependencies.append(Dependency(frozenset(rename[c] for c in scalar.columns), frozenset((column,))))
+    for twins in new_names.values():
+        dependencies += [Dependency(frozenset((a,)), frozenset((b,))) for a in twins for b in twins if a != b]
+    for dependency in below.dependencies:
+        if dependency.determinant <= rename.keys() and (kept := dependency.dependent & rename.keys()):
+            dependencies.append(
+                Dependency(frozenset(rename[c] for c in dependency.determinant), frozenset(rename[c] for c in kept))
+            )
+    keys = tuple(frozenset(rename[c] for c in key) for key in below.keys if key <= rename.keys())
+    every = frozenset(relation.columns)
+    dependencies += [Dependency(key, every) for key in keys]
+    not_null = frozenset(c for c, scalar in relation.items if never_null(scalar, below.not_null))
+    monotone = below.monotone and not any(scalar.is_random for _, scalar in relation.items)
+    return Properties(not_null, keys, tuple(dict.fromkeys(dependencies)), below.changing_tables, monotone)
+
+
+@derive.register
+def _(relation: Join) -> Properties:
+    left, right = properties(relation.left), properties(relation.right)
+    tables = left.changing_tables | right.changing_tables
+    equal = tuple(_equalities(relation.condition))
+    rejected = null_rejected_columns(relation.condition)
+    left_columns, right_columns = frozenset(relation.left.columns), frozenset(relation.right.columns)
+    right_settled = not right.changing_tables
+    match relation.kind:
+        case JoinKind.SEMI | JoinKind.ANTI:
+            semi = relation.kind is JoinKind.SEMI
+            not_null = left.not_null | (rejected & left_columns if semi else NO_COLUMNS)
+            monotone = left.monotone and (right.monotone if semi else right_settled)
+            return Properties(not_null, left.keys, left.dependencies, tables, monotone)
+        case JoinKind.INNER:
+            dependencies = left.dependencies + right.dependencies + equal
+            keys = _join_keys(relation, both_ways=True)
+            not_null = left.not_null | right.not_null | rejected & (left_columns | right_columns)
+            return _with_reduced_keys(
+                Properties(not_null, keys, dependencies, tables, left.monotone and right.monotone)
+            )
+        case JoinKind.LEFT:
+            safe = tuple(d for d in right.dependencies if d.determinant and d.determinant <= right.not_null)
+            return Properties(
+                left.not_null,
+                _join_keys(relation, both_ways=False),
+                left.dependencies + safe,
+                tables,
+                left.monotone and right_settled,
+            )
+        case JoinKind.FULL:
+            keys = tuple(
+                a | b
+                for a, b in product(left.keys, right.keys)
+                if a and b and a <= left.not_null and b <= right.not_null
+            )
+            return Properties(NO_COLUMNS, keys, (), tables, monotone=not tables)
+
+
+@derive.register
+def _(relation: Aggregate) -> Properties:
+    below = properties(relation.input)
+    key = frozenset(relation.keys)
+    inherited = tuple(
+        Dependency(d.determinant, d.dependent & key)
+        for d in below.dependencies
+        if d.determinant <= key and d.dependent & key
+    )
+    counts = frozenset(column for column, call in relation.calls if call.function in ("count", "count_if"))
+    monotone = not below.changing_tables or (relation.is_distinct and below.monotone)
+    own = (Dependency(key, frozenset(relation.columns)),)
+    return _with_reduced_keys(
+        Properties((below.not_null & key) | counts, (key,), inherited + own, below.changing_tables, monotone)
+    )
+
+
+@derive.register
+def _(relation: Expand) -> Properties:
+    below = properties(relation.input)
+    keys = tuple(key | {relation.number} for key in below.keys)
+    copies = tuple(
+        Dependency(frozenset((source, relation.number)), frozenset((copy,))) for copy, source in relation.keys
+    )
+    not_null = below.not_null | {relation.number}
+    return Properties(not_null, keys, below.dependencies + copies, below.changing_tables, below.monotone)
+
+
+@derive.register
+def _(relation: Window) -> Properties:
+    below = properties(relation.input)
+    always = ("rank", "dense_rank", "row_number", "ntile", "count", "percent_rank", "cume_dist")
+    counts = frozenset(c for c, call in relation.calls if function_name(call.function.tree) in always)
+    numbers = [
+        frozenset((*call.partition, column))
+        for column, call in relation.calls
+        if function_name(call.function.tree) == "row_number"
+    ]
+    keys = _few((*below.keys, *numbers))
+    dependencies = below.dependencies + tuple(Dependency(key, frozenset(relation.columns)) for key in keys)
+    return Properties(
+        below.not_null | counts, keys, dependencies, below.changing_tables, monotone=not below.changing_tables
+    )
+
+
+@derive.register
+def _(relation: Union) -> Properties:
+    below = [properties(branch) for branch in relation.branches]
+    not_null = frozenset(
+        name
+        for position, name in enumerate(relation.names)
+        if all(s[position] in p.not_null for s, p in zip(relation.sources, below, strict=True))
+    )
+    tables = frozenset[str]().union(*(p.changing_tables for p in below))
+    return Properties(not_null, (), (), tables, all(p.monotone for p in below))
+
+
+@derive.register
+def _(relation: Limit) -> Properties:
+    below = properties(relation.input)
+    keys = (NO_COLUMNS,) if relation.count is not None and relation.count <= 1 else below.keys
+    return Properties(
+        below.not_null, keys, below.dependencies, below.changing_tables, monotone=not below.changing_tables
+    )
+
+
+@derive.register
+def _(relation: Generate) -> Properties:
+    below = properties(relation.input)
+    dependencies = tuple(Dependency(d.determinant, d.dependent - frozenset(relation.names)) for d in below.dependencies)
+    return Properties(below.not_null, (), dependencies, below.changing_tables, below.monotone)
+
+
+def _equalities(predicate: Scalar) -> Iterable[Dependency]:
+    """`a = b` makes each determine the other; `a = 5` fixes a."""
+    for part in conjuncts(predicate):
+        if pair := column_equality(part):
+            left, right = frozenset((pair[0],)), frozenset((pair[1],))
+            yield Dependency(left, right)
+            yield Dependency(right, left)
+        elif sides := equality_sides(part):
+            for one, other in (sides, sides[::-1]):
+                if one.column and other.is_literal:
+                    yield Dependency(NO_COLUMNS, frozenset((one.column,)))
+
+
+def _join_keys(join: Join, *, both_ways: bool) -> tuple[Columns, ...]:
+    """A left row stays single where the condition reaches a whole key of the right, and the other way round."""
+    left, right = properties(join.left), properties(join.right)
+    keys: list[Columns] = []
+    if right.is_unique(matched_columns(join, join.right)):
+        keys += left.keys
+    if both_ways and left.is_unique(matched_columns(join, join.left)):
+        keys += right.keys
+    if not keys:
+        keys = [a | b for a, b in product(left.keys, right.keys)]
+    return _few(keys)
+
+
+def matched_columns(join: Join, side: Relation) -> Columns:
+    """Columns of one input that the condition equates with the other input or with a constant."""
+    own = frozenset(side.columns)
+    matched: set[Column] = set()
+    for part in conjuncts(join.condition):
+        if sides := equality_sides(part):
+            for one, other in (sides, sides[::-1]):
+                if one.column in own and not other.columns & own:
+                    matched.add(one.column)
+    return frozenset(matched)
+
+
+def _with_reduced_keys(known: Properties) -> Properties:
+    """Keys without the columns that the others already determine."""
+    reduced = []
+    for key in known.keys:
+        small = key
+        for column in sorted(key, key=lambda c: c.id):
+            rest = small - {column}
+            if column in known.closure(rest):
+                small = rest
+        reduced.append(small)
+    return Properties(known.not_null, _few(reduced), known.dependencies, known.changing_tables, known.monotone)
+
+
+def _few(keys: Iterable[Columns]) -> tuple[Columns, ...]:
+    """Distinct keys that contain no other, the smallest first, at most a handful."""
+    ordered = sorted(dict.fromkeys(keys), key=lambda key: (len(key), sorted(c.id for c in key)))
+    kept: list[Columns] = []
+    for key in ordered:
+        if not any(small <= key for small in kept):
+            kept.append(key)
+    return tuple(kept[:MOST_KEYS])

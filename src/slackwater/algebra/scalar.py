@@ -1,0 +1,242 @@
+"""Scalar expressions: immutable, comparable, cheap to hash.
+
+A `Scalar` wraps a sqlglot tree that nobody mutates. Its column leaves carry column *ids*, so equal trees mean equal
+values wherever they stand. Parentheses are not part of the tree's meaning: `Scalar.of` strips what was written and puts
+back what precedence needs, so that a substitution can never change how an expression reads.
+
+This module and `sql/` are the only places that know sqlglot trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property, reduce
+
+from sqlglot import exp
+
+from slackwater.algebra.functions import PINNED, RANDOM
+from slackwater.algebra.parentheses import with_needed_parentheses
+from slackwater.algebra.schema import Column, ColumnId
+from slackwater.algebra.types import Type
+
+
+class Scalar:
+    """An expression over columns. Equal when the trees are equal."""
+
+    __slots__ = ("__dict__", "_columns", "_hash", "_tree")
+
+    def __init__(self, tree: exp.Expr, columns: frozenset[Column]) -> None:
+        self._tree = tree
+        self._columns = columns
+        self._hash = hash(tree)
+
+    @staticmethod
+    def of(tree: exp.Expr, columns: Iterable[Column]) -> Scalar:
+        """Wraps a tree whose column leaves carry ids; `columns` holds at least the columns it names."""
+        known = {column.id: column for column in columns}
+        tidy = with_needed_parentheses(tree)
+        used = frozenset(known[ColumnId(leaf.name)] for leaf in tidy.find_all(exp.Column))
+        return Scalar(tidy, used)
+
+    @property
+    def tree(self) -> exp.Expr:
+        """The sqlglot tree, to read or to copy, never to change."""
+        return self._tree
+
+    @property
+    def columns(self) -> frozenset[Column]:
+        return self._columns
+
+    @cached_property
+    def text(self) -> str:
+        """Canonical Spark text, with ids as column names."""
+        return self._tree.sql(dialect="spark")
+
+    @cached_property
+    def type(self) -> Type:
+        from slackwater.algebra.infer import type_of
+
+        return type_of(self._tree, {column.id: column.type for column in self._columns})
+
+    @cached_property
+    def is_random(self) -> bool:
+        """Whether two evaluations on one row may differ."""
+        return any(function_name(node) in RANDOM for node in self._tree.find_all(exp.Func))
+
+    @cached_property
+    def is_pinned(self) -> bool:
+        """Whether the value depends on the moment of the run."""
+        return any(function_name(node) in PINNED for node in self._tree.find_all(exp.Func))
+
+    @cached_property
+    def can_raise(self) -> bool:
+        """Whether evaluating it is an event in itself, so that it must not run on rows it was not written for."""
+        return any(function_name(node) in ("raise_error", "assert_true") for node in self._tree.find_all(exp.Func))
+
+    @property
+    def column(self) -> Column | None:
+        """The column that this scalar merely names, if it does nothing else."""
+        return next(iter(self._columns)) if isinstance(self._tree, exp.Column) else None
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether no column and no function is involved: a constant as written, casts of one included."""
+        return _is_literal(self._tree)
+
+    def substitute(self, mapping: Mapping[Column, Scalar]) -> Scalar:
+        """The same expression with some columns replaced, all at once."""
+        touched = self._columns & mapping.keys()
+        if not touched:
+            return self
+        by_id = {column.id: mapping[column] for column in touched}
+
+        def replace(node: exp.Expr) -> exp.Expr:
+            if isinstance(node, exp.Column) and (new := by_id.get(ColumnId(node.name))):
+                return new.tree.copy()
+            return node
+
+        columns = self._columns - touched
+        return Scalar.of(self._tree.transform(replace), columns.union(*(mapping[c].columns for c in touched)))
+
+    def rename(self, mapping: Mapping[Column, Column]) -> Scalar:
+        return self.substitute({old: reference(new) for old, new in mapping.items()})
+
+    def show(self, name: Callable[[Column], str]) -> str:
+        """Readable text, with columns spelt by `name`."""
+        by_id = {column.id: name(column) for column in self._columns}
+
+        def spell(node: exp.Expr) -> exp.Expr:
+            return exp.column(by_id[ColumnId(node.name)]) if isinstance(node, exp.Column) else node
+
+        return self._tree.transform(spell).sql(dialect="spark", normalize_functions="lower")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scalar) and (self is other or self._tree == other._tree)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"Scalar({self.show(str)})"
+
+
+def function_name(node: exp.Expr) -> str:
+    """Spark's name of the function that a tree calls, in lower case; empty when it is not a call."""
+    if isinstance(node, exp.Anonymous):
+        return str(node.name).lower()
+    if not isinstance(node, exp.Func) or isinstance(node, (exp.Cast, exp.Case, exp.And, exp.Or)):
+        return ""
+    return _name_of_class(type(node)) or node.sql(dialect="spark").partition("(")[0].strip().lower()
+
+
+_FIXED_NAMES: dict[type[exp.Expr], str] = {
+    exp.Sum: "sum",
+    exp.Count: "count",
+    exp.Avg: "avg",
+    exp.Min: "min",
+    exp.Max: "max",
+    exp.Coalesce: "coalesce",
+    exp.If: "if",
+    exp.Substring: "substring",
+    exp.Abs: "abs",
+    exp.Round: "round",
+    exp.Concat: "concat",
+    exp.Rand: "rand",
+    exp.CurrentDate: "current_date",
+    exp.CurrentTimestamp: "current_timestamp",
+}
+
+
+def _name_of_class(kind: type[exp.Expr]) -> str | None:
+    return _FIXED_NAMES.get(kind)
+
+
+def _is_literal(tree: exp.Expr) -> bool:
+    if isinstance(tree, (exp.Literal, exp.Null, exp.Boolean)):
+        return True
+    return isinstance(tree, (exp.Cast, exp.Neg, exp.Paren)) and _is_literal(tree.this)
+
+
+# --- building ----------------------------------------------------------------------------------------------------
+
+
+def reference(column: Column) -> Scalar:
+    """The scalar that names one column."""
+    return Scalar(exp.Column(this=exp.Identifier(this=str(column.id), quoted=True)), frozenset((column,)))
+
+
+def literal(value: int | str | bool | None) -> Scalar:
+    """A constant."""
+    if value is None:
+        tree: exp.Expr = exp.Null()
+    elif isinstance(value, bool):
+        tree = exp.Boolean(this=value)
+    elif isinstance(value, int):
+        tree = exp.Literal.number(value)
+    else:
+        tree = exp.Literal.string(value)
+    return Scalar.of(tree, ())
+
+
+TRUE = literal(True)
+FALSE = literal(False)
+NULL = literal(None)
+
+
+def combine(build: Callable[..., exp.Expr], *operands: Scalar) -> Scalar:
+    """A new tree over copies of the operands' trees."""
+    columns = frozenset[Column]().union(*(operand.columns for operand in operands))
+    return Scalar.of(build(*(operand.tree.copy() for operand in operands)), columns)
+
+
+def equality(left: Scalar, right: Scalar) -> Scalar:
+    return combine(lambda a, b: exp.EQ(this=a, expression=b), left, right)
+
+
+def null_safe_equality(left: Scalar, right: Scalar) -> Scalar:
+    """Equal, or both null."""
+    return combine(lambda a, b: exp.NullSafeEQ(this=a, expression=b), left, right)
+
+
+def negation(operand: Scalar) -> Scalar:
+    if isinstance(operand.tree, exp.Not):
+        return Scalar.of(operand.tree.this.copy(), operand.columns)
+    return combine(lambda a: exp.Not(this=a), operand)
+
+
+def is_null(operand: Scalar) -> Scalar:
+    return combine(lambda a: exp.Is(this=a, expression=exp.Null()), operand)
+
+
+def is_not_null(operand: Scalar) -> Scalar:
+    return negation(is_null(operand))
+
+
+def cast(operand: Scalar, type_: Type) -> Scalar:
+    return combine(lambda a: exp.Cast(this=a, to=exp.DataType.build(type_.text, dialect="spark")), operand)
+
+
+def call(name: str, *arguments: Scalar) -> Scalar:
+    """A function by Spark's name."""
+    return combine(lambda *trees: exp.func(name, *trees, dialect="spark"), *arguments)
+
+
+def case_when(condition: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
+    return combine(
+        lambda c, t, o: exp.Case(ifs=[exp.If(this=c, true=t)], default=o),
+        condition,
+        then,
+        otherwise,
+    )
+
+
+def conjunction(parts: Iterable[Scalar]) -> Scalar:
+    """All of them; the conjunction of nothing is TRUE."""
+    kept = [part for part in dict.fromkeys(parts) if part != TRUE]
+    return reduce(lambda a, b: combine(lambda x, y: exp.And(this=x, expression=y), a, b), kept) if kept else TRUE
+
+
+def disjunction(parts: Iterable[Scalar]) -> Scalar:
+    """Any of them; the disjunction of nothing is FALSE."""
+    kept = [part for part in dict.fromkeys(parts) if part != FALSE]
+    return reduce(lambda a, b: combine(lambda x, y: exp.Or(this=x, expression=y), a, b), kept) if kept else FALSE

@@ -1,0 +1,72 @@
+"""Names with types: what a table declares, and the unique columns that relations compute with.
+
+A `Column` is identified by its id alone. Within one query no two different columns share an id, so a scalar can be
+moved between relations without ever meeting a namesake. The name is only what people read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import count
+from typing import NewType
+
+from slackwater.algebra.types import Type
+
+ColumnId = NewType("ColumnId", str)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of one relation, unique by id."""
+
+    id: ColumnId
+    name: str = field(compare=False)
+    type: Type = field(compare=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column as a table or an output declares it: by name."""
+
+    name: str
+    type: Type
+    nullable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TableSchema:
+    """What is known of a base table without looking at its data.
+
+    `keys` are sets of column names that identify a row. `changing` says whether rows may still arrive, change or go
+    during the schedule; a static table has no version.
+    """
+
+    name: str
+    fields: tuple[Field, ...]
+    keys: tuple[frozenset[str], ...] = ()
+    changing: bool = True
+
+    def column_names(self) -> list[str]:
+        return [f.name for f in self.fields]
+
+
+class ColumnFactory:
+    """Hands out columns that no one else has: the name, a hash mark and a running number."""
+
+    def __init__(self) -> None:
+        self._numbers = count(1)
+
+    def new(self, name: str, type_: Type) -> Column:
+        return Column(ColumnId(f"{name.lower()}#{next(self._numbers)}"), name, type_)
+
+    def like(self, column: Column) -> Column:
+        """A fresh column with the name and type of another."""
+        return self.new(column.name, column.type)
+
+    def renaming(self, columns: Iterable[Column]) -> dict[Column, Column]:
+        """A fresh twin for each column."""
+        return {column: self.like(column) for column in columns}

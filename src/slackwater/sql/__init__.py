@@ -1,0 +1,1 @@
+"""From Spark SQL text to relations and back: parse → bind → decorrelate … emit."""

@@ -1,0 +1,266 @@
+"""FROM clauses: tables, derived tables, joins of every kind, LATERAL and LATERAL VIEW.
+
+`FromBinder` grows one relation and one scope from left to right. A right join is bound as a left join the other way
+round; the scope keeps the written order, so `*` still reads as the user wrote it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from slackwater.algebra import types as t
+from slackwater.algebra.functions import GENERATORS
+from slackwater.algebra.relation import Filter, Generate, Join, JoinKind, Relation, Scan, Values
+from slackwater.algebra.scalar import TRUE, Scalar, call, conjunction, equality, function_name, reference
+from slackwater.algebra.schema import Column
+from slackwater.algebra.types import Type
+from slackwater.errors import did_you_mean
+from slackwater.sql.apply import Apply, ApplyKind
+from slackwater.sql.context import Bound, Context
+from slackwater.sql.scope import Named, Scope
+
+ONE_ROW = Values((), ((),))
+
+BindQuery = Callable[[exp.Expr, Scope | None], Bound]
+FindCte = Callable[[str], Bound | None]
+BindScalar = Callable[[exp.Expr, Scope], Scalar]
+
+
+class FromBinder:
+    """Binds one FROM clause."""
+
+    def __init__(
+        self, context: Context, around: Scope | None, bind_query: BindQuery, find_cte: FindCte, bind_scalar: BindScalar
+    ) -> None:
+        self.context = context
+        self.bind_query = bind_query
+        self.find_cte = find_cte
+        self.bind_scalar = bind_scalar
+        self.scope = Scope(around=around)
+        self.relation: Relation = ONE_ROW
+
+    def bind(self, select: exp.Select) -> None:
+        """Reads FROM, joins and lateral views of a SELECT."""
+        start = select.args.get("from_")
+        if start is not None:
+            self.relation = self._item(start.this)
+        for join in select.args.get("joins") or []:
+            self._join(join)
+        for view in select.args.get("laterals") or []:
+            self._generate(view)
+
+    # --- items ---------------------------------------------------------------------------------------------------
+
+    def _item(self, node: exp.Expr) -> Relation:
+        """One FROM item; its columns enter the scope."""
+        self._refuse_decorations(node)
+        match node:
+            case exp.Table():
+                return self._table(node)
+            case exp.Subquery() if isinstance(node.this, exp.Table):
+                return self._parenthesized(node)
+            case exp.Subquery():
+                bound = self.bind_query(node.this, self.scope.around)
+                self.scope.add(node.alias or None, self._named(node, bound))
+                return bound.relation
+            case exp.Values():
+                bound = bind_values(node, self.context, lambda tree: self.bind_scalar(tree, Scope()))
+                self.scope.add(node.alias or None, self._named(node, bound))
+                return bound.relation
+            case exp.Lateral():
+                raise self.context.refuse("LATERAL as the first FROM item", node)
+            case _:
+                raise self.context.refuse(f"{type(node).__name__} in FROM", node)
+
+    def _refuse_decorations(self, node: exp.Expr) -> None:
+        for argument, what in (("sample", "TABLESAMPLE"), ("pivots", "PIVOT"), ("version", "time travel")):
+            if node.args.get(argument):
+                raise self.context.refuse(what, node)
+
+    def _table(self, node: exp.Table) -> Relation:
+        if not isinstance(node.this, exp.Identifier):
+            raise self.context.refuse(f"the table function `{node.this.sql('spark')}`", node)
+        name = ".".join(part.name for part in node.parts)
+        bound = self.find_cte(name) if len(node.parts) == 1 else None
+        if bound is None:
+            bound = self._scan(node, name)
+        else:
+            bound = self.context.renamed(bound)
+        self.scope.add(node.alias or name, self._named(node, bound))
+        relation = bound.relation
+        if node.args.get("joins"):
+            outer, self.relation = self.relation, relation
+            for join in node.args["joins"]:
+                self._join(join)
+            relation, self.relation = self.relation, outer
+        return relation
+
+    def _scan(self, node: exp.Table, name: str) -> Bound:
+        schema = self.context.catalog.find(name)
+        if schema is None:
+            known = [table.name for table in self.context.catalog]
+            raise self.context.wrong(f"no table `{name}`", node, did_you_mean(name, known))
+        columns = tuple(self.context.factory.new(f.name, f.type) for f in schema.fields)
+        return Bound(Scan(schema, columns), tuple(zip(schema.column_names(), columns, strict=True)))
+
+    def _parenthesized(self, node: exp.Subquery) -> Relation:
+        inner = FromBinder(self.context, self.scope.around, self.bind_query, self.find_cte, self.bind_scalar)
+        relation = inner._item(node.this)
+        if node.alias:
+            self.scope.add(node.alias, inner.scope.visible)
+        else:
+            self.scope.visible += inner.scope.visible
+            self.scope.by_alias |= inner.scope.by_alias
+        return relation
+
+    def _named(self, node: exp.Expr, bound: Bound) -> list[Named]:
+        """The item's columns under the names of its column alias list, if it has one."""
+        names = node.alias_column_names
+        if not names:
+            return list(bound.named)
+        if len(names) != len(bound.named):
+            raise self.context.wrong(f"{len(names)} column aliases for {len(bound.named)} columns", node)
+        return list(zip(names, bound.columns, strict=True))
+
+    # --- joins -----------------------------------------------------------------------------------------------------
+
+    def _join(self, node: exp.Join) -> None:
+        if isinstance(node.this, exp.Lateral):
+            self._lateral_join(node)
+            return
+        left, left_scope = self.relation, Scope(list(self.scope.visible), dict(self.scope.by_alias), self.scope.around)
+        before = len(self.scope.visible)
+        right = self._item(node.this)
+        right_visible = self.scope.visible[before:]
+        kind, swapped = self._kind(node)
+        using = [c.name for c in node.args.get("using") or []]
+        if node.method.upper() == "NATURAL":
+            known = {name.lower() for name, _ in right_visible}
+            using = [name for name, _ in left_scope.visible if name.lower() in known]
+        condition = TRUE
+        if using:
+            condition = self._using(node, using, left_scope, right_visible)
+        elif node.args.get("on") is not None:
+            condition = self.bind_scalar(node.args["on"], self.scope)
+        self.relation = Join(kind, right, left, condition) if swapped else Join(kind, left, right, condition)
+        if not kind.keeps_right:
+            self.scope.visible, self.scope.by_alias = left_scope.visible, left_scope.by_alias
+        elif using:
+            self._merge_using(using, left_scope.visible, right_visible, kind, swapped=swapped)
+
+    def _kind(self, node: exp.Join) -> tuple[JoinKind, bool]:
+        side, kind = node.side.upper(), node.kind.upper()
+        if kind in ("SEMI", "ANTI"):
+            return (JoinKind.SEMI if kind == "SEMI" else JoinKind.ANTI), False
+        match side:
+            case "":
+                return JoinKind.INNER, False
+            case "LEFT" | "RIGHT":
+                return JoinKind.LEFT, side == "RIGHT"
+            case "FULL":
+                return JoinKind.FULL, False
+            case _:
+                raise self.context.refuse(f"{side} {kind} JOIN", node)
+
+    def _using(self, node: exp.Join, names: list[str], left: Scope, right: list[Named]) -> Scalar:
+        def pick(columns: list[Named], name: str, side: str) -> Column:
+            found = {c for n, c in columns if n.lower() == name.lower()}
+            if len(found) != 1:
+                known = [n for n, _ in columns]
+                problem = "is ambiguous" if found else "does not exist"
+                raise self.context.wrong(
+                    f"USING column `{name}` {problem} on the {side} side", node, did_you_mean(name, known)
+                )
+            return found.pop()
+
+        return conjunction(
+            equality(reference(pick(left.visible, n, "left")), reference(pick(right, n, "right"))) for n in names
+        )
+
+    def _merge_using(
+        self, names: list[str], left: list[Named], right: list[Named], kind: JoinKind, *, swapped: bool
+    ) -> None:
+        """USING columns stand first and once: the preserved side's, or for a full join whichever is not null."""
+        lowered = [name.lower() for name in names]
+        merged: list[Named] = []
+        computed: list[tuple[Column, Scalar]] = []
+        for wanted in lowered:
+            ours = next(named for named in left if named[0].lower() == wanted)
+            theirs = next(named for named in right if named[0].lower() == wanted)
+            if kind is JoinKind.FULL:
+                either = call("coalesce", reference(ours[1]), reference(theirs[1]))
+                column = self.context.factory.new(ours[0], either.type)
+                computed.append((column, either))
+                merged.append((ours[0], column))
+            else:
+                merged.append(theirs if swapped else ours)
+        self.relation = self.context.extended(self.relation, computed)
+        rest = [named for named in (*left, *right) if named[0].lower() not in lowered]
+        self.scope.visible = merged + rest
+
+    # --- laterals --------------------------------------------------------------------------------------------------
+
+    def _lateral_join(self, node: exp.Join) -> None:
+        lateral = node.this
+        if not isinstance(lateral.this, exp.Subquery):
+            self._generate(lateral, keep_empty=node.side.upper() == "LEFT")
+            return
+        kind, swapped = self._kind(node)
+        if swapped or kind not in (JoinKind.INNER, JoinKind.LEFT):
+            raise self.context.refuse(f"{node.side} {node.kind} JOIN LATERAL", node)
+        bound = self.bind_query(lateral.this.this, Scope(self.scope.visible, self.scope.by_alias, self.scope.around))
+        self.scope.add(lateral.alias or None, self._named(lateral, bound))
+        on = node.args.get("on")
+        condition = self.bind_scalar(on, self.scope) if on is not None else TRUE
+        right = bound.relation if condition == TRUE else Filter(bound.relation, condition)
+        self.relation = Apply(ApplyKind.LEFT if kind is JoinKind.LEFT else ApplyKind.INNER, self.relation, right)
+
+    def _generate(self, node: exp.Lateral, *, keep_empty: bool = False) -> None:
+        call_tree = node.this
+        name = function_name(call_tree)
+        if name not in GENERATORS:
+            raise self.context.refuse(f"LATERAL {name or call_tree.sql('spark')}", node)
+        generator = self.bind_scalar(call_tree, self.scope)
+        names = [column.name for column in node.args["alias"].columns] if node.args.get("alias") else []
+        columns = generated_columns(self.context, generator, names)
+        self.relation = Generate(self.relation, generator, columns, keep_empty or bool(node.args.get("outer")))
+        self.scope.add(node.alias or None, [(c.name, c) for c in columns])
+
+
+def generated_columns(context: Context, generator: Scalar, names: list[str]) -> tuple[Column, ...]:
+    """The columns a generator adds: the user's names, or Spark's own."""
+    name = function_name(generator.tree).removesuffix("_outer")
+    argument = generator.tree.this if isinstance(generator.tree.this, exp.Expr) else None
+    source = Scalar.of(argument.copy(), generator.columns).type if argument is not None else t.UNKNOWN
+    is_map = source.text.startswith("map<")
+    defaults: list[tuple[str, Type]]
+    match name:
+        case "explode":
+            defaults = [("key", t.UNKNOWN), ("value", source.element)] if is_map else [("col", source.element)]
+        case "posexplode":
+            rest = [("key", t.UNKNOWN), ("value", source.element)] if is_map else [("col", source.element)]
+            defaults = [("pos", t.INT), *rest]
+        case _:
+            defaults = [(n, t.UNKNOWN) for n in names] or [("col0", t.UNKNOWN)]
+    if names and len(names) != len(defaults):
+        if name in ("explode", "posexplode") and source.is_known:
+            raise context.wrong(f"{name} makes {len(defaults)} columns, not {len(names)}", generator.tree)
+        defaults = [(n, t.UNKNOWN) for n in names]
+    chosen = names or [n for n, _ in defaults]
+    return tuple(context.factory.new(n, kind) for n, (_, kind) in zip(chosen, defaults, strict=True))
+
+
+def bind_values(node: exp.Values, context: Context, scalar: Callable[[exp.Expr], Scalar]) -> Bound:
+    """VALUES as a relation; columns are named as Spark does when no one names them."""
+    rows = [tuple(row.expressions) if isinstance(row, exp.Tuple) else (row,) for row in node.expressions]
+    if len({len(row) for row in rows}) != 1:
+        raise context.wrong("VALUES rows differ in length", node)
+    cells = tuple(tuple(scalar(cell) for cell in row) for row in rows)
+    kinds = [t.common_type([cell.type for cell in column]) for column in zip(*cells, strict=True)]
+    names = node.alias_column_names or [f"col{i + 1}" for i in range(len(kinds))]
+    if len(names) != len(kinds):
+        raise context.wrong(f"{len(names)} column aliases for {len(kinds)} columns", node)
+    columns = tuple(context.factory.new(name, kind) for name, kind in zip(names, kinds, strict=True))
+    return Bound(Values(columns, cells), tuple(zip(names, columns, strict=True)))

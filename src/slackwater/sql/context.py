@@ -1,0 +1,61 @@
+"""What all parts of the binder share: the catalog, fresh columns, and the refusal of what has no support."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from slackwater.algebra.functions import AGGREGATES
+from slackwater.algebra.relation import Project, Relation, SortKey
+from slackwater.algebra.scalar import Scalar, function_name, reference
+from slackwater.algebra.schema import Column, ColumnFactory
+from slackwater.catalog.table import Catalog
+from slackwater.errors import BindError, UnsupportedError
+from slackwater.sql.parse import place_of
+from slackwater.sql.scope import Named
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound query: its relation, its named columns in order, and the order of its rows if it asked for one."""
+
+    relation: Relation
+    named: tuple[Named, ...]
+    order: tuple[SortKey, ...] = ()
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(column for _, column in self.named)
+
+
+@dataclass(frozen=True)
+class Context:
+    """The surroundings of one binding."""
+
+    catalog: Catalog
+    file: str | None = None
+    aggregates: frozenset[str] = AGGREGATES
+    factory: ColumnFactory = field(default_factory=ColumnFactory)
+
+    def is_aggregate(self, node: exp.Expr) -> bool:
+        """Whether a call combines rows, by Spark's list and the user's."""
+        return function_name(node) in self.aggregates if isinstance(node, exp.Func) else False
+
+    def refuse(self, what: str, node: exp.Expr, hint: str | None = None) -> UnsupportedError:
+        return UnsupportedError(f"{what} is not supported", place=place_of(node, self.file), hint=hint)
+
+    def wrong(self, what: str, node: exp.Expr, hint: str | None = None) -> BindError:
+        return BindError(what, place=place_of(node, self.file), hint=hint)
+
+    def renamed(self, bound: Bound) -> Bound:
+        """A second use of a bound query: the same relation below fresh names."""
+        twins = self.factory.renaming(bound.columns)
+        items = tuple((twins[old], reference(old)) for old in dict.fromkeys(bound.columns))
+        return Bound(Project(bound.relation, items), tuple((name, twins[c]) for name, c in bound.named))
+
+    def extended(self, relation: Relation, computed: Iterable[tuple[Column, Scalar]]) -> Relation:
+        """A relation with more columns beside its own."""
+        items = tuple(computed)
+        return Project(relation, (*((c, reference(c)) for c in relation.columns), *items)) if items else relation
