@@ -1,0 +1,34 @@
+"""Where a dialect needs more than sqlglot's spelling.
+
+Spark is our home: its text is the tree as it is. DuckDB is where plans are checked quickly; a few of Spark's
+functions are spelt differently there, and what it cannot say is refused by name.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from slackwater.errors import UnsupportedError, UserError, did_you_mean
+
+DIALECTS = ("spark", "duckdb")
+
+
+def render(tree: exp.Expr, dialect: str, *, pretty: bool) -> str:
+    """The text of a tree in a dialect."""
+    if dialect not in DIALECTS:
+        raise UserError(f"no dialect `{dialect}`", hint=did_you_mean(dialect, DIALECTS))
+    if dialect == "duckdb":
+        tree = tree.copy().transform(_for_duckdb)
+    return tree.sql(dialect=dialect, pretty=pretty, normalize_functions="lower" if dialect == "spark" else "upper")
+
+
+def _for_duckdb(node: exp.Expr) -> exp.Expr:
+    match node:
+        case exp.Anonymous() if node.name.lower() == "raise_error":
+            return exp.Anonymous(this="error", expressions=node.expressions)
+        case exp.GroupingId():
+            return exp.Anonymous(this="GROUPING", expressions=node.expressions)
+        case exp.Lateral() if node.args.get("outer") or not isinstance(node.this, exp.Explode):
+            raise UnsupportedError(f"{node.sql('spark')} has no DuckDB form here")
+        case _:
+            return node
