@@ -37,9 +37,10 @@ _BY_NAME: dict[str, Type] = {
         t.BIGINT,
     ),
     **dict.fromkeys(
-        "stddev stddev_samp stddev_pop std variance var_samp var_pop corr covar_pop covar_samp skewness kurtosis sqrt exp"
-        " ln log log2 log10 power pow percent_rank cume_dist percentile median sin cos tan asin acos atan atan2 cbrt"
-        " degrees radians pi e rand randn random months_between percentile_cont regr_slope regr_intercept regr_r2".split(),
+        "stddev stddev_samp stddev_pop std variance var_samp var_pop corr covar_pop covar_samp skewness kurtosis sqrt"
+        " exp ln log log2 log10 power pow percent_rank cume_dist percentile median sin cos tan asin acos atan atan2"
+        " cbrt degrees radians pi e rand randn random months_between percentile_cont"
+        " regr_slope regr_intercept regr_r2".split(),
         t.DOUBLE,
     ),
     **dict.fromkeys(

@@ -33,9 +33,9 @@ def _precedence(node: exp.Expr) -> int:
 def with_needed_parentheses(tree: exp.Expr) -> exp.Expr:
     """The tree without written parentheses, and with those that precedence asks for."""
     root = exp.Paren(this=tree)
-    for node in list(root.find_all(exp.Paren, bfs=False)):
-        if node is not root:
-            node.replace(node.this)
+    for written in list(root.find_all(exp.Paren, bfs=False)):
+        if written is not root:
+            written.replace(written.this)
     for node in list(root.walk()):
         level = _precedence(node)
         if level == _ATOM:
@@ -46,6 +46,6 @@ def with_needed_parentheses(tree: exp.Expr) -> exp.Expr:
             child_level = _precedence(child)
             if child_level < level or (child_level == level and not grouped and not isinstance(node, exp.Not)):
                 node.set(key, exp.Paren(this=child))
-    result = root.this
+    result: exp.Expr = root.this
     result.pop()
     return result

@@ -93,8 +93,11 @@ def never_null(scalar: Scalar, not_null: Columns) -> bool:
     return _never_null(scalar.tree, frozenset(str(c.id) for c in not_null))
 
 
-_TOTAL = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.And, exp.Or, exp.Not,
-          exp.Upper, exp.Lower, exp.Abs, exp.Between, exp.Like, exp.In)  # fmt: skip
+_TOTAL = (
+    *(exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Abs),
+    *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.Like, exp.In),
+    *(exp.And, exp.Or, exp.Not, exp.Upper, exp.Lower),
+)
 
 
 def _never_null(tree: exp.Expr, not_null: frozenset[str]) -> bool:

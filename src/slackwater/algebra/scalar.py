@@ -10,7 +10,7 @@ This module and `sql/` are the only places that know sqlglot trees.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 
 from sqlglot import exp
 
@@ -183,29 +183,32 @@ FALSE = literal(False)
 NULL = literal(None)
 
 
-def combine(build: Callable[..., exp.Expr], *operands: Scalar) -> Scalar:
-    """A new tree over copies of the operands' trees."""
-    columns = frozenset[Column]().union(*(operand.columns for operand in operands))
-    return Scalar.of(build(*(operand.tree.copy() for operand in operands)), columns)
+def unary(kind: type[exp.Unary], operand: Scalar) -> Scalar:
+    return Scalar.of(kind(this=operand.tree.copy()), operand.columns)
+
+
+def binary(kind: type[exp.Expr], left: Scalar, right: Scalar) -> Scalar:
+    """`left op right` for a binary sqlglot node."""
+    return Scalar.of(kind(this=left.tree.copy(), expression=right.tree.copy()), left.columns | right.columns)
 
 
 def equality(left: Scalar, right: Scalar) -> Scalar:
-    return combine(lambda a, b: exp.EQ(this=a, expression=b), left, right)
+    return binary(exp.EQ, left, right)
 
 
 def null_safe_equality(left: Scalar, right: Scalar) -> Scalar:
     """Equal, or both null."""
-    return combine(lambda a, b: exp.NullSafeEQ(this=a, expression=b), left, right)
+    return binary(exp.NullSafeEQ, left, right)
 
 
 def negation(operand: Scalar) -> Scalar:
     if isinstance(operand.tree, exp.Not):
         return Scalar.of(operand.tree.this.copy(), operand.columns)
-    return combine(lambda a: exp.Not(this=a), operand)
+    return unary(exp.Not, operand)
 
 
 def is_null(operand: Scalar) -> Scalar:
-    return combine(lambda a: exp.Is(this=a, expression=exp.Null()), operand)
+    return binary(exp.Is, operand, NULL)
 
 
 def is_not_null(operand: Scalar) -> Scalar:
@@ -213,30 +216,29 @@ def is_not_null(operand: Scalar) -> Scalar:
 
 
 def cast(operand: Scalar, type_: Type) -> Scalar:
-    return combine(lambda a: exp.Cast(this=a, to=exp.DataType.build(type_.text, dialect="spark")), operand)
+    to = exp.DataType.build(type_.text, dialect="spark")
+    return Scalar.of(exp.Cast(this=operand.tree.copy(), to=to), operand.columns)
 
 
 def call(name: str, *arguments: Scalar) -> Scalar:
     """A function by Spark's name."""
-    return combine(lambda *trees: exp.func(name, *trees, dialect="spark"), *arguments)
+    columns = frozenset[Column]().union(*(argument.columns for argument in arguments))
+    return Scalar.of(exp.func(name, *(argument.tree.copy() for argument in arguments), dialect="spark"), columns)
 
 
 def case_when(condition: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
-    return combine(
-        lambda c, t, o: exp.Case(ifs=[exp.If(this=c, true=t)], default=o),
-        condition,
-        then,
-        otherwise,
-    )
+    branch = exp.If(this=condition.tree.copy(), true=then.tree.copy())
+    tree = exp.Case(ifs=[branch], default=otherwise.tree.copy())
+    return Scalar.of(tree, condition.columns | then.columns | otherwise.columns)
 
 
 def conjunction(parts: Iterable[Scalar]) -> Scalar:
     """All of them; the conjunction of nothing is TRUE."""
     kept = [part for part in dict.fromkeys(parts) if part != TRUE]
-    return reduce(lambda a, b: combine(lambda x, y: exp.And(this=x, expression=y), a, b), kept) if kept else TRUE
+    return reduce(partial(binary, exp.And), kept) if kept else TRUE
 
 
 def disjunction(parts: Iterable[Scalar]) -> Scalar:
     """Any of them; the disjunction of nothing is FALSE."""
     kept = [part for part in dict.fromkeys(parts) if part != FALSE]
-    return reduce(lambda a, b: combine(lambda x, y: exp.Or(this=x, expression=y), a, b), kept) if kept else FALSE
+    return reduce(partial(binary, exp.Or), kept) if kept else FALSE

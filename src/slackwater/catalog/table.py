@@ -12,7 +12,7 @@ from pathlib import Path
 
 from slackwater.algebra.schema import Field, TableSchema
 from slackwater.algebra.types import Type
-from slackwater.errors import Place, UserError
+from slackwater.errors import Place, UserError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -66,19 +66,20 @@ def load_catalog(path: Path) -> Catalog:
         raise UserError(f"not JSON: {error.msg}", place=Place(str(path), error.lineno, error.colno)) from None
     if not isinstance(content, dict):
         raise UserError("a catalog is an object of tables", place=place)
-    tables = []
-    for name, entry in content.items():
-        match entry:
-            case {"columns": dict(columns), **rest} if all(isinstance(v, str) for v in columns.values()):
-                changing = rest.pop("changing", True)
-                keys = rest.pop("keys", [])
-                if rest:
-                    raise UserError(f"table `{name}` has an unknown entry `{min(rest)}`", place=place)
-                tables.append(table(name, columns, keys=keys, changing=bool(changing)))
-            case _:
-                raise UserError(
-                    f"table `{name}` needs `columns`",
-                    place=place,
-                    hint='e.g. {"sales": {"columns": {"price": "double"}}}',
-                )
-    return Catalog.of(tables)
+    return Catalog.of(_table_of(name, entry, place) for name, entry in content.items())
+
+
+def _table_of(name: str, entry: object, place: Place) -> TableSchema:
+    """One entry of a catalog file."""
+    columns = entry.get("columns") if isinstance(entry, dict) else None
+    if not isinstance(entry, dict) or not isinstance(columns, dict):
+        example = '{"sales": {"columns": {"price": "double"}, "keys": [["id"]], "changing": true}}'
+        raise UserError(f"table `{name}` needs `columns`", place=place, hint=f"e.g. {example}")
+    if unknown := sorted(set(entry) - {"columns", "keys", "changing"}):
+        raise UserError(
+            f"table `{name}` has an unknown entry `{unknown[0]}`",
+            place=place,
+            hint=did_you_mean(unknown[0], ("columns", "keys", "changing")),
+        )
+    types = {str(column): str(kind) for column, kind in columns.items()}
+    return table(name, types, keys=entry.get("keys", ()), changing=bool(entry.get("changing", True)))

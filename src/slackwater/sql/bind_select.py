@@ -29,7 +29,7 @@ from slackwater.algebra.relation import (
     Window,
     WindowCall,
 )
-from slackwater.algebra.scalar import Scalar, cast, combine, function_name, literal, reference
+from slackwater.algebra.scalar import Scalar, binary, cast, function_name, literal, reference
 from slackwater.algebra.schema import Column
 from slackwater.errors import BindError
 from slackwater.sql.bind_from import BindQuery, FindCte, FromBinder, generated_columns
@@ -119,6 +119,8 @@ class SelectBinder:
                     raise self.context.refuse("a parameter marker", node)
                 case exp.Identifier() | exp.DataType() | exp.Var():
                     return node.copy()
+                case _:
+                    pass
             if self.context.is_aggregate(node):
                 names = inside_aggregate
             copy = node.copy()
@@ -157,7 +159,7 @@ class SelectBinder:
             if isinstance(node, exp.Window) and (alias := node.args.get("alias")):
                 if alias.name.lower() not in named:
                     raise self.context.wrong(f"no window `{alias.name}`", alias)
-                base = named[alias.name.lower()].copy()
+                base: exp.Expr = named[alias.name.lower()].copy()
                 base.set("this", node.this.copy())
                 for part in ("order", "spec"):
                     if node.args.get(part):
@@ -165,7 +167,8 @@ class SelectBinder:
                 return base
             return node
 
-        return tree.copy().transform(inline)
+        inlined: exp.Expr = tree.copy().transform(inline)
+        return inlined
 
     def _scalar(self, tree: exp.Expr, over: Relation | None = None) -> Scalar:
         columns = {str(c.id): c for c in (over or self.relation).columns}
@@ -384,13 +387,8 @@ class SelectBinder:
         if len(arguments) != 1 or arguments[0] not in keys:
             raise self.context.wrong("grouping() needs one grouping column", call)
         shift = len(keys) - 1 - keys.index(arguments[0])
-        value = combine(
-            lambda n, by: exp.BitwiseAnd(
-                this=exp.BitwiseRightShift(this=n, expression=by), expression=exp.Literal.number(1)
-            ),
-            reference(number),
-            literal(shift),
-        )
+        shifted = binary(exp.BitwiseRightShift, reference(number), literal(shift))
+        value = binary(exp.BitwiseAnd, shifted, literal(1))
         column = self.context.factory.new("grouping", t.TINYINT)
         self._extend({column: cast(value, t.TINYINT)})
         return column

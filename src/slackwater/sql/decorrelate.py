@@ -46,9 +46,9 @@ from slackwater.algebra.scalar import (
     NULL,
     TRUE,
     Scalar,
+    binary,
     call,
     case_when,
-    combine,
     conjunction,
     equality,
     is_not_null,
@@ -131,7 +131,7 @@ class _Unnesting:
         counted: Relation = Aggregate(relation, keys, ((count, AggregateCall("count", (), t.BIGINT)),))
         answer = is_not_null(reference(count))
         if not keys:
-            answer = combine(lambda n: exp.GT(this=n, expression=exp.Literal.number(0)), reference(count))
+            answer = binary(exp.GT, reference(count), literal(0))
         joined = Join(JoinKind.LEFT, apply.left, counted, conjunction(conditions))
         return _adding(joined, apply.left.columns, apply.result, answer)
 
@@ -149,7 +149,7 @@ class _Unnesting:
             (kept, AggregateCall("any_value", (reference(value),), value.type)),
         )
         joined = Join(JoinKind.LEFT, apply.left, Aggregate(relation, keys, calls), conjunction(conditions))
-        too_many = combine(lambda n: exp.GT(this=n, expression=exp.Literal.number(1)), reference(count))
+        too_many = binary(exp.GT, reference(count), literal(1))
         guarded = case_when(too_many, call("raise_error", literal(TOO_MANY_ROWS)), reference(kept))
         return _adding(joined, apply.left.columns, apply.result, guarded)
 
@@ -469,7 +469,7 @@ class _Domain:
         return Union(tuple(branches), relation.names + self._keys, tuple(sources))
 
 
-# --- small pieces ------------------------------------------------------------------------------------------------------
+# --- small pieces ----------------------------------------------------------------------------------------------------
 
 
 def limited_per_key(relation: Limit, below: Relation, keys: list[Column], factory: ColumnFactory) -> Relation:
@@ -483,16 +483,9 @@ def limited_per_key(relation: Limit, below: Relation, keys: list[Column], factor
     numbered = Window(below, ((number, WindowCall(function, tuple(keys), order)),))
     tests = []
     if relation.count is not None:
-        tests.append(
-            combine(
-                lambda n: exp.LTE(this=n, expression=exp.Literal.number(relation.offset + (relation.count or 0))),
-                reference(number),
-            )
-        )
+        tests.append(binary(exp.LTE, reference(number), literal(relation.offset + relation.count)))
     if relation.offset:
-        tests.append(
-            combine(lambda n: exp.GT(this=n, expression=exp.Literal.number(relation.offset)), reference(number))
-        )
+        tests.append(binary(exp.GT, reference(number), literal(relation.offset)))
     return _keeping(_filtered(numbered, conjunction(tests)), below.columns)
 
 

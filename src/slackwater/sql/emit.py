@@ -175,7 +175,7 @@ class _Emitter:
             return Block(None, {})
         alias = self._fresh("rows")
         names = _unique_names(relation.names)
-        columns = {column: _column(alias, spelt) for column, spelt in names.items()}
+        columns: dict[Column, exp.Expr] = {column: _column(alias, spelt) for column, spelt in names.items()}
         if not relation.rows:
             nulls = [(spelt, exp.Cast(this=exp.Null(), to=_data_type(c.type))) for c, spelt in names.items()]
             empty = Block(None, {}, where=[exp.Boolean(this=False)]).select(list(nulls), [])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import combinations, product
 
 from sqlglot import exp
@@ -18,19 +18,15 @@ def grouping_sets(group: exp.Group) -> tuple[list[exp.Expr], list[Keys] | None]:
     if with_suffix is not None:
         parts.append(with_suffix(tuple((key,) for key in plain)))
     else:
-        for element in group.expressions:
-            parts.append(_sets_of(element))
-        for kind in ("rollup", "cube", "grouping_sets"):
-            for element in group.args.get(kind) or []:
-                if isinstance(element, exp.Expr):
-                    parts.append(_sets_of(element))
+        more = [e for kind in ("rollup", "cube", "grouping_sets") for e in group.args.get(kind) or []]
+        parts += [_sets_of(element) for element in (*group.expressions, *more)]
     sets = [_joined(choice) for choice in product(*parts)]
     keys = _joined(s for part in parts for s in part)
     simple = len(plain) == len(group.expressions) and with_suffix is None and all(len(part) == 1 for part in parts)
     return list(keys), None if simple else sets
 
 
-def _suffix(group: exp.Group):  # type: ignore[no-untyped-def]
+def _suffix(group: exp.Group) -> Callable[[tuple[Keys, ...]], list[Keys]] | None:
     """WITH ROLLUP and WITH CUBE behind the keys."""
     for kind, spread in (("rollup", _rollup), ("cube", _cube)):
         written = group.args.get(kind)

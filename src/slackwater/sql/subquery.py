@@ -22,8 +22,8 @@ from slackwater.algebra.scalar import (
     NULL,
     TRUE,
     Scalar,
+    binary,
     case_when,
-    combine,
     conjunction,
     disjunction,
     is_null,
@@ -173,13 +173,11 @@ class SubqueryLowering:
 
     def _test(self, quantified: Quantified, operands: tuple[Scalar, ...], right: Bound, node: exp.Expr) -> Scalar:
         if operands and len(operands) != len(right.named):
-            raise self.context.wrong(
-                f"{len(operands)} value{'s' * (len(operands) != 1)} compared with a sub-query of {len(right.named)} columns",
-                node,
-            )
+            width = len(right.named)
+            raise self.context.wrong(f"{len(operands)} values compared with a sub-query of {width} columns", node)
         kind = quantified.comparison
         pairs = zip(operands, right.columns, strict=False)
-        return conjunction(combine(lambda a, b: kind(this=a, expression=b), x, reference(b)) for x, b in pairs)
+        return conjunction(binary(kind, x, reference(b)) for x, b in pairs)
 
     def _always_known(self, operands: tuple[Scalar, ...], right: Bound) -> bool:
         """Whether the comparison can never be unknown."""

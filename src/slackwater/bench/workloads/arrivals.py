@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from slackwater.bench.workloads.timetable import Timetable, integers, timetables
 from slackwater.errors import UserError, did_you_mean
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Arrivals:
     """What each run brings to each changing table; the other tables of the data set stand still."""
 
@@ -67,10 +68,8 @@ class Arrivals:
         if run == 0:
             self._timetable(table)
             return self.dataset.schema[table].arrow_schema().empty_table()
-        for position, (_, rows) in enumerate(self._play(table), start=1):
-            if position == run:
-                return rows.filter(pa.array(self._timetable(table).present_after(run - 1)))
-        raise AssertionError("every run is played")
+        _, rows = next(islice(self._play(table), run - 1, None))
+        return rows.filter(pa.array(self._timetable(table).present_after(run - 1)))
 
     def write(self, directory: Path, run: int | None = None) -> None:
         """Write `<directory>/<table>/run-<n>.parquet` for every changing table, for one run or for all.

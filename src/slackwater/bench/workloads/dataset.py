@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,6 +23,9 @@ from slackwater.errors import MachineError, UserError
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+
+_ELSEWHERE: Final = "set SLACKWATER_CACHE to a directory with room"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ def generate(workload: str, schema: Schema, generator: Generator, scale_factor: 
     """The data set at this scale factor, generated into `cache` unless it is there already."""
     if not scale_factor > 0:
         raise UserError(f"a scale factor of {scale_factor!r} has no data", hint="try 0.01, 0.1 or 1")
-    directory = cache / "workloads" / workload / f"sf{scale_factor:g}-{_version(generator)}"
+    directory = cache / "workloads" / workload / f"sf{scale_factor:g}-{generator.version}"
     dataset = Dataset(workload, schema, scale_factor, directory)
     if directory.is_dir():
         return dataset
@@ -85,23 +88,6 @@ def generate(workload: str, schema: Schema, generator: Generator, scale_factor: 
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return dataset
-
-
-_ELSEWHERE = "set SLACKWATER_CACHE to a directory with room"
-
-
-def _version(generator: Generator) -> str:
-    """The version of the generator, so that a new one does not reuse an old one's data."""
-    return generator.extension_file(_duckdb_version()).parent.name.removeprefix("v")
-
-
-def _duckdb_version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("duckdb")
-    except PackageNotFoundError as error:
-        raise MachineError("the package `duckdb` is not installed", hint="pip install slackwater[workloads]") from error
 
 
 def _write(schema: Schema, generator: Generator, scale_factor: float, scratch: Path) -> None:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slackwater.errors import MachineError
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-INSTALL = "pip install slackwater[workloads]"
+INSTALL: Final = "pip install slackwater[workloads]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +33,16 @@ class Generator:
     def package(self) -> str:
         return f"duckdb_extension_{self.extension}"
 
+    @property
+    def version(self) -> str:
+        """The installed version, which is DuckDB's own."""
+        return self.extension_file(_duckdb_version()).parent.name.removeprefix("v")
+
     def open(self, database: Path | None = None) -> DuckDBPyConnection:
         """A DuckDB connection, in memory unless `database` names a file, with the extension loaded."""
-        try:
-            import duckdb
-        except ImportError as error:
-            raise MachineError("the package `duckdb` is not installed", hint=INSTALL) from error
-        path = self.extension_file(duckdb.__version__)
+        path = self.extension_file(_duckdb_version())
+        import duckdb
+
         connection = duckdb.connect(str(database) if database else ":memory:")
         try:
             connection.execute(f"LOAD {quoted(path)}")
@@ -78,3 +82,10 @@ class Generator:
 def quoted(path: Path) -> str:
     """A path as an SQL string."""
     return "'" + str(path).replace("'", "''") + "'"
+
+
+def _duckdb_version() -> str:
+    try:
+        return version("duckdb")
+    except PackageNotFoundError:
+        raise MachineError("the package `duckdb` is not installed", hint=INSTALL) from None

@@ -40,7 +40,7 @@ def uniform(hashed: Hashes) -> Floats:
     return numbers
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Urn:
     """Where the rows of one table draw from; with `handicaps`, not all with the same chances."""
 

@@ -35,7 +35,7 @@ from slackwater.bench.workloads.schema import Schema, Table
 from slackwater.errors import InternalError, UserError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Timetable:
     """The fate of each row of a table, by position. Runs count from 0; `runs` itself stands for never."""
 
@@ -85,7 +85,7 @@ def integers(rows: pa.Table, column: str) -> Integers:
     return values
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Frame:
     """The columns of a table that decide its timetable."""
 
@@ -108,7 +108,7 @@ class _Frame:
         return Urn.skewed(self.table.name, pattern.seed, pattern.skew, integers(self.rows, column), distinct)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Link:
     """For each row of a table, the position of the row of `parent` that it refers to, or -1."""
 
