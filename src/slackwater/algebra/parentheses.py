@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from sqlglot import exp
 
 _PRECEDENCE: tuple[tuple[tuple[type[exp.Expr], ...], int], ...] = (
@@ -20,14 +23,24 @@ _PRECEDENCE: tuple[tuple[tuple[type[exp.Expr], ...], int], ...] = (
 _ATOM = 11
 
 
+def _levels() -> Mapping[str, int]:
+    """How tightly each operator binds; a function call, though some are predicates too, is an atom."""
+    kinds = [kind for kind in vars(exp).values() if isinstance(kind, type) and issubclass(kind, exp.Expr)]
+    levels = {}
+    for kind in kinds:
+        if issubclass(kind, (exp.Func, exp.SubqueryPredicate)) and not issubclass(kind, exp.Connector):
+            continue
+        level = next((level for group, level in _PRECEDENCE if issubclass(kind, group)), None)
+        if level is not None:
+            levels[kind.__name__] = level
+    return MappingProxyType(levels)
+
+
+_LEVELS = _levels()
+
+
 def _precedence(node: exp.Expr) -> int:
-    for kinds, level in _PRECEDENCE:
-        if isinstance(node, kinds) and not isinstance(node, exp.Func | exp.SubqueryPredicate):
-            return level
-    for kinds, level in _PRECEDENCE[:3]:
-        if isinstance(node, kinds):
-            return level
-    return _ATOM
+    return _LEVELS.get(type(node).__name__, _ATOM)
 
 
 def with_needed_parentheses(tree: exp.Expr) -> exp.Expr:

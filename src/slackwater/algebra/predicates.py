@@ -1,25 +1,11 @@
-"""Taking predicates apart: their conjuncts, the columns they equate, the nulls they turn away."""
+"""Reading predicates: the columns they equate, the nulls they turn away."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from sqlglot import exp
 
-from slackwater.algebra.scalar import TRUE, Scalar
+from slackwater.algebra.scalar import Scalar
 from slackwater.algebra.schema import Column
-
-
-def conjuncts(scalar: Scalar) -> tuple[Scalar, ...]:
-    """The parts of a top-level AND, in order; TRUE has none."""
-    if scalar == TRUE:
-        return ()
-    return tuple(Scalar.of(part.copy(), scalar.columns) for part in _flatten(scalar.tree, exp.And))
-
-
-def disjuncts(scalar: Scalar) -> tuple[Scalar, ...]:
-    """The parts of a top-level OR, in order."""
-    return tuple(Scalar.of(part.copy(), scalar.columns) for part in _flatten(scalar.tree, exp.Or))
 
 
 def column_equality(scalar: Scalar) -> tuple[Column, Column] | None:
@@ -112,11 +98,9 @@ def _rejecting(tree: exp.Expr) -> frozenset[str]:
     return _strict(tree)
 
 
-def _flatten(tree: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
-    while isinstance(tree, exp.Paren):
-        tree = tree.this
-    if isinstance(tree, kind):
-        yield from _flatten(tree.this, kind)
-        yield from _flatten(tree.expression, kind)
-    else:
-        yield tree
+def is_null_test(predicate: Scalar) -> Scalar | None:
+    """The x of `x IS NULL`."""
+    tree = predicate.tree
+    if isinstance(tree, exp.Is) and isinstance(tree.expression, exp.Null):
+        return Scalar.of(tree.this.copy(), predicate.columns)
+    return None

@@ -13,7 +13,7 @@ from itertools import product
 
 from sqlglot import exp
 
-from slackwater.algebra.predicates import column_equality, conjuncts, equality_sides, null_rejected_columns
+from slackwater.algebra.predicates import column_equality, equality_sides, null_rejected_columns
 from slackwater.algebra.relation import (
     Aggregate,
     Expand,
@@ -29,7 +29,7 @@ from slackwater.algebra.relation import (
     Values,
     Window,
 )
-from slackwater.algebra.scalar import Scalar, function_name
+from slackwater.algebra.scalar import Scalar, conjuncts, function_name
 from slackwater.algebra.schema import Column
 from slackwater.errors import InternalError
 

@@ -9,8 +9,8 @@ This module and `sql/` are the only places that know sqlglot trees.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, partial, reduce
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, reduce
 
 from sqlglot import exp
 
@@ -234,11 +234,56 @@ def case_when(condition: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
 
 def conjunction(parts: Iterable[Scalar]) -> Scalar:
     """All of them; the conjunction of nothing is TRUE."""
-    kept = [part for part in dict.fromkeys(parts) if part != TRUE]
-    return reduce(partial(binary, exp.And), kept) if kept else TRUE
+    kept = tuple(dict.fromkeys(part for whole in parts for part in conjuncts(whole)))
+    if len(kept) < 2:
+        return kept[0] if kept else TRUE
+    result = _connected(exp.And, kept)
+    result.__dict__["conjuncts"] = kept
+    return result
 
 
 def disjunction(parts: Iterable[Scalar]) -> Scalar:
     """Any of them; the disjunction of nothing is FALSE."""
-    kept = [part for part in dict.fromkeys(parts) if part != FALSE]
-    return reduce(partial(binary, exp.Or), kept) if kept else FALSE
+    kept = tuple(dict.fromkeys(part for part in parts if part != FALSE))
+    if len(kept) < 2:
+        return kept[0] if kept else FALSE
+    return _connected(exp.Or, kept)
+
+
+def conjuncts(scalar: Scalar) -> tuple[Scalar, ...]:
+    """The parts of a top-level AND, in order; TRUE has none."""
+    known = scalar.__dict__.get("conjuncts")
+    if known is None:
+        known = () if scalar == TRUE else _parts(scalar, exp.And)
+        scalar.__dict__["conjuncts"] = known
+    return known
+
+
+def disjuncts(scalar: Scalar) -> tuple[Scalar, ...]:
+    """The parts of a top-level OR, in order."""
+    known = scalar.__dict__.get("disjuncts")
+    if known is None:
+        known = scalar.__dict__["disjuncts"] = _parts(scalar, exp.Or)
+    return known
+
+
+def _connected(kind: type[exp.Connector], parts: tuple[Scalar, ...]) -> Scalar:
+    """A left-deep chain; only an OR, or a connector of the other kind below OR's AND, needs parentheses."""
+    trees = [exp.Paren(this=p.tree.copy()) if isinstance(p.tree, (exp.Or, exp.Xor)) else p.tree.copy() for p in parts]
+    tree = reduce(lambda left, right: kind(this=left, expression=right), trees)
+    return Scalar(tree, frozenset[Column]().union(*(part.columns for part in parts)))
+
+
+def _parts(scalar: Scalar, kind: type[exp.Connector]) -> tuple[Scalar, ...]:
+    found = list(_flatten(scalar.tree, kind))
+    return (scalar,) if len(found) == 1 else tuple(Scalar.of(part.copy(), scalar.columns) for part in found)
+
+
+def _flatten(tree: exp.Expr, kind: type[exp.Connector]) -> Iterator[exp.Expr]:
+    while isinstance(tree, exp.Paren):
+        tree = tree.this
+    if isinstance(tree, kind):
+        yield from _flatten(tree.this, kind)
+        yield from _flatten(tree.expression, kind)
+    else:
+        yield tree

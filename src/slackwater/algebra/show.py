@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import singledispatchmethod
 
-from slackwater.algebra.predicates import conjuncts
 from slackwater.algebra.relation import (
     Aggregate,
     AggregateCall,
@@ -27,7 +26,7 @@ from slackwater.algebra.relation import (
     Window,
     WindowCall,
 )
-from slackwater.algebra.scalar import Scalar
+from slackwater.algebra.scalar import Scalar, conjuncts
 from slackwater.algebra.schema import Column
 
 

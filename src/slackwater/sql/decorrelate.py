@@ -21,8 +21,9 @@ from functools import singledispatchmethod
 from sqlglot import exp
 
 from slackwater.algebra import types as t
+from slackwater.algebra.fold import simplify
 from slackwater.algebra.functions import EMPTY_WHEN_EMPTY, ZERO_WHEN_EMPTY
-from slackwater.algebra.predicates import conjuncts, equality_sides
+from slackwater.algebra.predicates import equality_sides
 from slackwater.algebra.properties import properties
 from slackwater.algebra.relation import (
     Aggregate,
@@ -50,6 +51,7 @@ from slackwater.algebra.scalar import (
     call,
     case_when,
     conjunction,
+    conjuncts,
     equality,
     is_not_null,
     literal,
@@ -517,7 +519,7 @@ def _partitioned(window: Window, below: Relation, keys: list[Column]) -> Window:
 
 
 def _split(predicate: Scalar, outer: Columns) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
-    parts = conjuncts(predicate)
+    parts = conjuncts(simplify(predicate))
     return tuple(p for p in parts if p.columns & outer), tuple(p for p in parts if not p.columns & outer)
 
 

@@ -33,7 +33,7 @@ def parse(text: str, file: str | None = None) -> exp.Query:
         raise UnsupportedError(
             f"{kind} is not a query", place=Place(file), hint="Slackwater plans SELECT, VALUES and WITH … SELECT"
         )
-    return statement
+    return _with_plain_casts(statement)
 
 
 def place_of(node: exp.Expr, file: str | None = None) -> Place:
@@ -62,3 +62,11 @@ def _syntax_error(fault: SyntaxFault, file: str | None) -> ParseError:
 
 def _first_line(text: str) -> str:
     return text.strip().splitlines()[0] if text.strip() else "unknown fault"
+
+
+def _with_plain_casts(tree: exp.Query) -> exp.Query:
+    """CAST and TRY_CAST as written: sqlglot reads Spark's CAST as one that never fails, which ANSI Spark's is not."""
+    for node in list(tree.find_all(exp.TryCast)):
+        if not node.args.get("safe"):
+            node.replace(exp.Cast(this=node.this, to=node.to))
+    return tree

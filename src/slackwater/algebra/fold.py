@@ -1,0 +1,233 @@
+"""Scalars worked out as far as constants allow, with SQL's three truth values and Spark's types.
+
+Only what cannot change a type, an error or a null is folded: whole numbers that stay within int, comparisons of
+literals, AND/OR/NOT, CASE and IF with constant conditions, dates moved by whole days, months or years.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from functools import lru_cache
+
+from sqlglot import exp
+
+from slackwater.algebra.scalar import FALSE, TRUE, Scalar, conjunction, conjuncts, disjunction, disjuncts
+
+_NEGATED: dict[type[exp.Expr], type[exp.Binary]] = {
+    exp.EQ: exp.NEQ,
+    exp.NEQ: exp.EQ,
+    exp.LT: exp.GTE,
+    exp.GTE: exp.LT,
+    exp.GT: exp.LTE,
+    exp.LTE: exp.GT,
+}
+_COMPARE: dict[type[exp.Expr], Callable[[int], bool]] = {
+    exp.EQ: lambda sign: sign == 0,
+    exp.NEQ: lambda sign: sign != 0,
+    exp.LT: lambda sign: sign < 0,
+    exp.LTE: lambda sign: sign <= 0,
+    exp.GT: lambda sign: sign > 0,
+    exp.GTE: lambda sign: sign >= 0,
+}
+_COMPUTE: dict[type[exp.Expr], Callable[[int, int], int]] = {
+    exp.Add: lambda a, b: a + b,
+    exp.Sub: lambda a, b: a - b,
+    exp.Mul: lambda a, b: a * b,
+}
+INT_RANGE = range(-(2**31), 2**31)
+
+
+@lru_cache(maxsize=20_000)
+def fold(scalar: Scalar) -> Scalar:
+    """The same value with constants worked out."""
+    folded = _fold(scalar.tree)
+    return scalar if folded == scalar.tree else Scalar.of(folded, scalar.columns)
+
+
+def factor(predicate: Scalar) -> Scalar:
+    """(a ∧ b) ∨ (a ∧ c)  =  a ∧ (b ∨ c): what every branch asks for, asked once."""
+    branches = [conjuncts(branch) for branch in disjuncts(predicate)]
+    if len(branches) < 2:
+        return predicate
+    common = [part for part in branches[0] if all(part in branch for branch in branches[1:])]
+    if not common:
+        return predicate
+    rest = [conjunction(part for part in branch if part not in common) for branch in branches]
+    return conjunction((*common, TRUE if TRUE in rest else disjunction(rest)))
+
+
+def simplify(predicate: Scalar) -> Scalar:
+    """A predicate folded, and each of its conjuncts factored."""
+    return conjunction(part for whole in conjuncts(fold(predicate)) for part in conjuncts(factor(whole)))
+
+
+def is_never_true(predicate: Scalar) -> bool:
+    """Whether a folded predicate is FALSE or NULL."""
+    return predicate == FALSE or isinstance(predicate.tree, exp.Null)
+
+
+def _fold(tree: exp.Expr) -> exp.Expr:
+    tree = tree.copy()
+    for key, child in list(tree.args.items()):
+        if isinstance(child, exp.Expr):
+            tree.set(key, _fold(child))
+        elif isinstance(child, list):
+            tree.set(key, [_fold(c) if isinstance(c, exp.Expr) else c for c in child])
+    match tree:
+        case exp.Paren():
+            folded: exp.Expr = tree.this
+            return folded
+        case exp.And() | exp.Or():
+            return _connect(tree)
+        case exp.Not():
+            return _negate(tree)
+        case exp.Is() if isinstance(tree.expression, exp.Null):
+            return _is_null(tree)
+        case exp.Case() if tree.args.get("this") is None:
+            return _case(tree)
+        case exp.If():
+            return _if(tree)
+        case exp.Coalesce():
+            return _coalesce(tree)
+        case exp.Add() | exp.Sub() | exp.Mul():
+            return _moved_date(tree) or _whole_number(tree) or tree
+        case _ if type(tree) in _COMPARE:
+            return _comparison(tree)
+        case _:
+            return tree
+
+
+def _truth(tree: exp.Expr) -> bool | None:
+    return bool(tree.this) if isinstance(tree, exp.Boolean) else None
+
+
+def _connect(tree: exp.Expr) -> exp.Expr:
+    """TRUE is nothing to AND, FALSE ends it; the other way round for OR."""
+    left: exp.Expr = tree.this
+    right: exp.Expr = tree.expression
+    neutral = isinstance(tree, exp.And)
+    for one, other in ((left, right), (right, left)):
+        if _truth(one) is neutral:
+            return other
+        if _truth(one) is (not neutral):
+            return one
+    return left if left == right else tree
+
+
+def _negate(tree: exp.Expr) -> exp.Expr:
+    inner = tree.this.unnest()
+    if (truth := _truth(inner)) is not None:
+        return exp.Boolean(this=not truth)
+    if isinstance(inner, exp.Null):
+        return exp.Null()
+    if isinstance(inner, exp.Not):
+        twice: exp.Expr = inner.this
+        return twice
+    if opposite := _NEGATED.get(type(inner)):
+        return opposite(this=inner.this, expression=inner.expression)
+    return tree
+
+
+def _is_null(tree: exp.Expr) -> exp.Expr:
+    if isinstance(tree.this, exp.Null):
+        return exp.Boolean(this=True)
+    if isinstance(tree.this, (exp.Literal, exp.Boolean)):
+        return exp.Boolean(this=False)
+    return tree
+
+
+def _case(tree: exp.Expr) -> exp.Expr:
+    kept = []
+    for branch in tree.args["ifs"]:
+        condition = branch.this
+        if _truth(condition) is False or isinstance(condition, exp.Null):
+            continue
+        if _truth(condition) is True:
+            tree.set("default", branch.args["true"])
+            break
+        kept.append(branch)
+    if kept:
+        tree.set("ifs", kept)
+        return tree
+    return tree.args.get("default") or exp.Null()
+
+
+def _if(tree: exp.Expr) -> exp.Expr:
+    if isinstance(tree.parent, exp.Case) or tree.args.get("false") is None:
+        return tree
+    if (truth := _truth(tree.this)) is None and not isinstance(tree.this, exp.Null):
+        return tree
+    chosen: exp.Expr = tree.args["true"] if truth else tree.args["false"]
+    return chosen
+
+
+def _coalesce(tree: exp.Expr) -> exp.Expr:
+    """A leading constant decides only when it stands alone: elsewhere the other arguments shape the type."""
+    arguments = [tree.this, *tree.expressions]
+    return tree.this if len(arguments) == 1 else tree
+
+
+def _integer(tree: exp.Expr) -> int | None:
+    if isinstance(tree, exp.Neg):
+        inner = _integer(tree.this)
+        return None if inner is None else -inner
+    text = tree.name if isinstance(tree, exp.Literal) and not tree.is_string else ""
+    return int(text) if text.isdigit() and int(text) in INT_RANGE else None
+
+
+def _whole_number(tree: exp.Expr) -> exp.Expr | None:
+    left, right = _integer(tree.this), _integer(tree.expression)
+    if left is None or right is None:
+        return None
+    result = _COMPUTE[type(tree)](left, right)
+    if result not in INT_RANGE:
+        return None
+    number = exp.Literal.number(abs(result))
+    return exp.Neg(this=number) if result < 0 else number
+
+
+def _comparison(tree: exp.Expr) -> exp.Expr:
+    left, right = tree.this, tree.expression
+    if isinstance(left, exp.Null) or isinstance(right, exp.Null):
+        return exp.Null()
+    numbers = _integer(left), _integer(right)
+    if numbers[0] is not None and numbers[1] is not None:
+        return exp.Boolean(this=_COMPARE[type(tree)](numbers[0] - numbers[1]))
+    if isinstance(left, exp.Literal) and isinstance(right, exp.Literal) and left.is_string and right.is_string:
+        return exp.Boolean(this=_COMPARE[type(tree)]((left.name > right.name) - (left.name < right.name)))
+    return tree
+
+
+def _moved_date(tree: exp.Expr) -> exp.Expr | None:
+    start, interval = _date(tree.this), tree.expression
+    if start is None or not isinstance(interval, exp.Interval) or isinstance(tree, exp.Mul):
+        return None
+    amount_text = interval.this.name if isinstance(interval.this, exp.Literal) else ""
+    if not amount_text.lstrip("-").isdigit():
+        return None
+    amount = int(amount_text) * (-1 if isinstance(tree, exp.Sub) else 1)
+    moved = _move(start, amount, interval.text("unit").upper().rstrip("S"))
+    return exp.Cast(this=exp.Literal.string(moved.isoformat()), to=exp.DataType.build("date")) if moved else None
+
+
+def _move(start: date, amount: int, unit: str) -> date | None:
+    try:
+        if unit in ("DAY", "WEEK"):
+            return start + timedelta(days=amount * (7 if unit == "WEEK" else 1))
+        if unit in ("MONTH", "YEAR"):
+            months = start.year * 12 + start.month - 1 + amount * (12 if unit == "YEAR" else 1)
+            # A day that the new month lacks falls back to its last one: leave those to the engine.
+            return date(months // 12, months % 12 + 1, start.day)
+    except (ValueError, OverflowError):
+        return None
+    return None
+
+
+def _date(tree: exp.Expr) -> date | None:
+    if isinstance(tree, exp.Cast) and tree.to.is_type("date") and isinstance(tree.this, exp.Literal):
+        try:
+            return date.fromisoformat(tree.this.name)
+        except ValueError:
+            return None
+    return None

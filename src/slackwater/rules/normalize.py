@@ -1,0 +1,106 @@
+"""Normalization: rewrites that are always good, until none applies.
+
+`RULES` is the whole list, in the order in which they are tried on an operator. They run bottom up over the DAG; a
+relation with several readers is normalized once, by itself, and no rule looks into it from above, so sharing is kept.
+Then unread columns are pruned, which may open the way for a few rules more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain
+
+from slackwater.algebra.relation import Filter, Project, Query, Relation, Scan, Values
+from slackwater.errors import InternalError
+from slackwater.rules.prune import prune
+from slackwater.rules.relational import aggregates, constants, empties, filters, inference, outer_joins, projects
+from slackwater.rules.rule import Facts, Rule
+
+RULES: tuple[Rule, ...] = tuple(
+    chain(
+        constants.RULES,
+        empties.RULES,
+        outer_joins.RULES,
+        filters.RULES,
+        inference.RULES,
+        projects.RULES,
+        aggregates.RULES,
+    )
+)
+MOST_FIRINGS = 20_000
+
+Trace = Callable[[Rule, Relation, Relation], None]
+
+
+def normalize(query: Query, rules: tuple[Rule, ...] = RULES, trace: Trace | None = None) -> Query:
+    """The query in normal form. `trace` hears of every firing."""
+    for _ in range(2):
+        query = query.with_relation(_Normalizer(rules, trace).run(query.relation))
+        query = prune(query)
+    return query.with_relation(_Normalizer(rules, trace).run(query.relation))
+
+
+class _Normalizer:
+    """One bottom-up pass to the fixpoint."""
+
+    def __init__(self, rules: tuple[Rule, ...], trace: Trace | None) -> None:
+        self.rules = rules
+        self.trace = trace
+        self.facts = Facts()
+        self.done: dict[Relation, Relation] = {}
+        self.shared: set[Relation] = set()
+        self.firings = 0
+        self._by_type: dict[type[Relation], tuple[Rule, ...]] = {}
+
+    def run(self, root: Relation) -> Relation:
+        uses: dict[int, int] = {}
+        for node in root.walk():
+            for below in node.inputs:
+                uses[id(below)] = uses.get(id(below), 0) + 1
+        for node in root.walk():
+            result = self.normal(node)
+            if uses.get(id(node), 0) > 1 and _is_work(result):
+                self.shared.add(result)
+        return self.normal(root)
+
+    def normal(self, relation: Relation) -> Relation:
+        """The normal form of a relation; remembered."""
+        if (known := self.done.get(relation)) is not None:
+            return known
+        current = relation.with_inputs(*(self.normal(below) for below in relation.inputs))
+        if current is not relation and (known := self.done.get(current)) is not None:
+            self.done[relation] = known
+            return known
+        for rule in self._rules_for(type(current)):
+            if not rule.matches(current) or self._looks_into_shared(rule, current):
+                continue
+            better = rule.rewrite(current, self.facts)
+            if better is not None and better != current:
+                self._fired(rule, current, better)
+                current = self.normal(better)
+                break
+        self.done[relation] = current
+        self.done[current] = current
+        return current
+
+    def _rules_for(self, kind: type[Relation]) -> tuple[Rule, ...]:
+        if kind not in self._by_type:
+            self._by_type[kind] = tuple(rule for rule in self.rules if issubclass(kind, rule.on))
+        return self._by_type[kind]
+
+    def _looks_into_shared(self, rule: Rule, relation: Relation) -> bool:
+        return bool(rule.over) and any(b in self.shared for b in relation.inputs if isinstance(b, rule.over))
+
+    def _fired(self, rule: Rule, before: Relation, after: Relation) -> None:
+        self.firings += 1
+        if self.trace:
+            self.trace(rule, before, after)
+        if self.firings > MOST_FIRINGS:
+            raise InternalError(f"normalization does not end: {rule.name} fired on {type(before).__name__} again")
+
+
+def _is_work(relation: Relation) -> bool:
+    """Whether a second reader makes a relation worth keeping whole: more than a scan, filtered and projected."""
+    while isinstance(relation, (Filter, Project)):
+        relation = relation.input
+    return not isinstance(relation, (Scan, Values))

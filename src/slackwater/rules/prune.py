@@ -1,0 +1,104 @@
+"""Projection pruning: every operator keeps only the columns that something above it reads.
+
+One walk from the root down, because a shared relation must keep what *any* of its readers needs; then one walk up
+that rebuilds what changed. Rows never change: a key, a sort column or a join column counts as read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from slackwater.algebra.relation import (
+    Aggregate,
+    Expand,
+    Filter,
+    Generate,
+    Join,
+    Limit,
+    Project,
+    Query,
+    Relation,
+    Scan,
+    Union,
+    Values,
+    Window,
+)
+from slackwater.algebra.scalar import reference
+from slackwater.algebra.schema import Column
+
+Columns = frozenset[Column]
+
+
+def prune(query: Query) -> Query:
+    """The query without columns that nobody reads."""
+    root = query.relation
+    order = list(root.walk())
+    needed: dict[int, set[Column]] = {id(node): set() for node in order}
+    needed[id(root)] |= {output.column for output in query.outputs} | {key.column for key in query.order}
+    for node in reversed(order):
+        for below, columns in zip(node.inputs, _reads(node, frozenset(needed[id(node)])), strict=True):
+            needed[id(below)] |= columns
+    done: dict[int, Relation] = {}
+    for node in order:
+        inputs = tuple(done[id(below)] for below in node.inputs)
+        done[id(node)] = _narrowed(node, inputs, frozenset(needed[id(node)]))
+    return query.with_relation(done[id(root)])
+
+
+def _reads(node: Relation, needed: Columns) -> tuple[Columns, ...]:
+    """What an operator reads of each input, when `needed` is read of it."""
+    match node:
+        case Project():
+            return (frozenset[Column]().union(*(s.columns for c, s in node.items if c in needed)),)
+        case Aggregate():
+            calls = [call for column, call in node.calls if column in needed]
+            return (frozenset(node.keys).union(*(s.columns for call in calls for s in call.scalars)),)
+        case Window():
+            calls_read = frozenset[Column]().union(*(w.columns for column, w in node.calls if column in needed))
+            return ((needed - {column for column, _ in node.calls}) | calls_read,)
+        case Union():
+            positions = [i for i, name in enumerate(node.names) if name in needed]
+            return tuple(frozenset(source[i] for i in positions) for source in node.sources)
+        case Expand():
+            made = {copy for copy, _ in node.keys} | {node.number}
+            return ((needed - made) | node.used,)
+        case Generate():
+            return ((needed - frozenset(node.names)) | node.used,)
+        case Filter() | Limit():
+            return (needed | node.used,)
+        case Join():
+            wanted = needed | node.used
+            return tuple(wanted & frozenset(below.columns) for below in node.inputs)
+        case _:
+            return tuple(frozenset(below.columns) for below in node.inputs)
+
+
+def _narrowed(node: Relation, inputs: tuple[Relation, ...], needed: Columns) -> Relation:
+    """The operator over pruned inputs, without what it made for nobody."""
+    match node:
+        case Scan() | Filter() | Join():
+            return _keeping(node.with_inputs(*inputs), needed)
+        case Values():
+            kept = [i for i, column in enumerate(node.names) if column in needed]
+            return Values(tuple(node.names[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in node.rows))
+        case Project():
+            return Project(inputs[0], tuple(item for item in node.items if item[0] in needed))
+        case Aggregate():
+            calls = tuple(pair for pair in node.calls if pair[0] in needed)
+            # Without keys and calls there would be nothing to say, though there is one row to say it of.
+            return replace(node, input=inputs[0], calls=calls if node.keys or calls else node.calls[:1])
+        case Window():
+            windows = tuple(pair for pair in node.calls if pair[0] in needed)
+            return _keeping(Window(inputs[0], windows) if windows else inputs[0], needed)
+        case Union():
+            kept = [i for i, name in enumerate(node.names) if name in needed]
+            sources = tuple(tuple(source[i] for i in kept) for source in node.sources)
+            return Union(inputs, tuple(node.names[i] for i in kept), sources)
+        case _:
+            return node.with_inputs(*inputs)
+
+
+def _keeping(relation: Relation, needed: Columns) -> Relation:
+    if needed >= frozenset(relation.columns):
+        return relation
+    return Project(relation, tuple((c, reference(c)) for c in relation.columns if c in needed))

@@ -1,0 +1,1 @@
+"""Time-free rewrites: they hold for every version of a relation."""

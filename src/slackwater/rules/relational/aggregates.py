@@ -1,0 +1,42 @@
+"""Aggregates in their plainest form."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from slackwater.algebra.functions import DUPLICATE_BLIND
+from slackwater.algebra.properties import never_null, properties
+from slackwater.algebra.relation import Aggregate, AggregateCall, Relation
+from slackwater.rules.rule import Facts, normalizes
+
+
+@normalizes(Aggregate)
+def count_rows_not_values(relation: Aggregate, _: Facts) -> Relation | None:
+    """count(x)  =  count(*)      x is never null"""
+    known = properties(relation.input).not_null
+
+    def plain(call: AggregateCall) -> AggregateCall:
+        if (
+            call.function == "count"
+            and len(call.arguments) == 1
+            and not call.distinct
+            and never_null(call.arguments[0], known)
+        ):
+            return replace(call, arguments=())
+        return call
+
+    calls = tuple((column, plain(call)) for column, call in relation.calls)
+    return replace(relation, calls=calls) if calls != relation.calls else None
+
+
+@normalizes(Aggregate)
+def drop_needless_distinct(relation: Aggregate, _: Facts) -> Relation | None:
+    """max(distinct x)  =  max(x)      for every aggregate that repetition cannot sway"""
+    calls = tuple(
+        (column, replace(call, distinct=False) if call.function in DUPLICATE_BLIND else call)
+        for column, call in relation.calls
+    )
+    return replace(relation, calls=calls) if calls != relation.calls else None
+
+
+RULES = (count_rows_not_values, drop_needless_distinct)

@@ -1,0 +1,32 @@
+"""Constants worked out, in every operator that holds a scalar."""
+
+from __future__ import annotations
+
+from slackwater.algebra.fold import fold, simplify
+from slackwater.algebra.relation import Aggregate, Filter, Join, Project, Relation
+from slackwater.rules.rule import Facts, normalizes
+
+
+@normalizes(Relation)
+def fold_constants(relation: Relation, _: Facts) -> Relation | None:
+    """f(1 + 2)  =  f(3);  (a ∧ b) ∨ (a ∧ c)  =  a ∧ (b ∨ c)
+
+    Predicates are also factored, so that what every branch of an OR asks for becomes a conjunct of its own.
+    """
+    folded: Relation
+    match relation:
+        case Filter():
+            folded = Filter(relation.input, simplify(relation.predicate))
+        case Join():
+            folded = Join(relation.kind, relation.left, relation.right, simplify(relation.condition))
+        case Project():
+            folded = Project(relation.input, tuple((column, fold(scalar)) for column, scalar in relation.items))
+        case Aggregate():
+            calls = tuple((column, call.map(fold)) for column, call in relation.calls)
+            folded = Aggregate(relation.input, relation.keys, calls)
+        case _:
+            return None
+    return folded if folded != relation else None
+
+
+RULES = (fold_constants,)

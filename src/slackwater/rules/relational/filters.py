@@ -1,0 +1,208 @@
+"""Filters move down, towards the rows they judge.
+
+A conjunct that is random or can raise stays where it was written: lower down it would see other rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from slackwater.algebra.fold import is_never_true
+from slackwater.algebra.relation import (
+    Aggregate,
+    Expand,
+    Filter,
+    Generate,
+    Join,
+    JoinKind,
+    Project,
+    Relation,
+    Union,
+    Values,
+    Window,
+)
+from slackwater.algebra.scalar import TRUE, Scalar, conjunction, conjuncts
+from slackwater.algebra.schema import Column
+from slackwater.rules.rule import Facts, normalizes
+
+
+def filtered(relation: Relation, parts: Iterable[Scalar]) -> Relation:
+    """σ over a relation, or the relation itself when there is nothing to ask."""
+    predicate = conjunction(parts)
+    return relation if predicate == TRUE else Filter(relation, predicate)
+
+
+def may_move(part: Scalar) -> bool:
+    """Whether a conjunct judges a row the same way wherever it stands."""
+    return not part.is_random and not part.can_raise
+
+
+def split(predicate: Scalar, columns: Iterable[Column]) -> tuple[list[Scalar], list[Scalar]]:
+    """The conjuncts that may move to a relation with these columns, and the rest."""
+    available = frozenset(columns)
+    moving: list[Scalar] = []
+    staying: list[Scalar] = []
+    for part in conjuncts(predicate):
+        (moving if part.columns <= available and may_move(part) else staying).append(part)
+    return moving, staying
+
+
+@normalizes(Filter)
+def remove_true_filter(relation: Filter, _: Facts) -> Relation | None:
+    """σ true R  =  R"""
+    return relation.input if relation.predicate == TRUE else None
+
+
+@normalizes(Filter)
+def empty_false_filter(relation: Filter, _: Facts) -> Relation | None:
+    """σ false R  =  ∅
+
+    Nothing is true of no row; an unknown predicate keeps no row either.
+    """
+    return Values(relation.columns, ()) if is_never_true(relation.predicate) else None
+
+
+@normalizes(Filter, over=Filter)
+def merge_filters(relation: Filter, _: Facts) -> Relation | None:
+    """σp(σq R)  =  σ(q ∧ p) R
+
+    Not when p can raise: q has kept some rows from it.
+    """
+    assert isinstance(relation.input, Filter)
+    if not may_move(relation.predicate):
+        return None
+    below = relation.input
+    return Filter(below.input, conjunction((*conjuncts(below.predicate), *conjuncts(relation.predicate))))
+
+
+@normalizes(Filter, over=Project)
+def push_filter_below_project(relation: Filter, _: Facts) -> Relation | None:
+    """σp(π R)  =  π(σp' R)      p' is p with each column replaced by what it stands for
+
+    Not for a conjunct over a random or raising column.
+    """
+    assert isinstance(relation.input, Project)
+    project = relation.input
+    moving: list[Scalar] = []
+    staying: list[Scalar] = []
+    for part in conjuncts(relation.predicate):
+        meant = part.substitute(project.definitions)
+        (moving.append(meant) if may_move(meant) and may_move(part) else staying.append(part))
+    if not moving:
+        return None
+    return filtered(replace(project, input=filtered(project.input, moving)), staying)
+
+
+@normalizes(Filter, over=Join)
+def push_filter_below_join(relation: Filter, _: Facts) -> Relation | None:
+    """σp(L ⋈ R)  =  σp L ⋈ R      p reads only L; likewise for R, and p over both joins the condition of an inner join
+
+    A join passes left rows on unchanged, unless it pads them (full outer). The right side of a left join is padded, so
+    only the left side takes conjuncts there; of a semi or anti join nothing but left rows come out.
+    """
+    assert isinstance(relation.input, Join)
+    join = relation.input
+    if join.kind is JoinKind.FULL:
+        return None
+    left, rest = split(relation.predicate, join.left.columns)
+    right: list[Scalar] = []
+    across: list[Scalar] = []
+    if join.kind is JoinKind.INNER:
+        right, rest = split(conjunction(rest), join.right.columns)
+        across, rest = split(conjunction(rest), join.columns)
+    if not (left or right or across):
+        return None
+    condition = conjunction((*conjuncts(join.condition), *across))
+    return filtered(Join(join.kind, filtered(join.left, left), filtered(join.right, right), condition), rest)
+
+
+@normalizes(Filter, over=Aggregate)
+def push_filter_below_aggregate(relation: Filter, _: Facts) -> Relation | None:
+    """σp(γ R)  =  γ(σp R)      p reads only keys
+
+    All rows of a group agree on its keys, so whole groups stay or go. Not without keys: the one group of an empty
+    input would be lost.
+    """
+    assert isinstance(relation.input, Aggregate)
+    aggregate = relation.input
+    moving, staying = split(relation.predicate, aggregate.keys)
+    moving, constant = [p for p in moving if p.columns], [p for p in moving if not p.columns]
+    if not moving:
+        return None
+    return filtered(replace(aggregate, input=filtered(aggregate.input, moving)), (*constant, *staying))
+
+
+@normalizes(Filter, over=Window)
+def push_filter_below_window(relation: Filter, _: Facts) -> Relation | None:
+    """σp(ω R)  =  ω(σp R)      p reads only columns that every window partitions by"""
+    assert isinstance(relation.input, Window)
+    window = relation.input
+    common = frozenset(window.input.columns).intersection(*(call.partition for _, call in window.calls))
+    moving, staying = split(relation.predicate, common)
+    if not moving:
+        return None
+    return filtered(replace(window, input=filtered(window.input, moving)), staying)
+
+
+@normalizes(Filter, over=Union)
+def push_filter_below_union(relation: Filter, _: Facts) -> Relation | None:
+    """σp(R ∪ S)  =  σp R ∪ σp S"""
+    assert isinstance(relation.input, Union)
+    union = relation.input
+    moving, staying = split(relation.predicate, union.columns)
+    if not moving:
+        return None
+    branches = tuple(
+        filtered(branch, (part.rename(union.renaming(position)) for part in moving))
+        for position, branch in enumerate(union.branches)
+    )
+    return filtered(replace(union, branches=branches), staying)
+
+
+@normalizes(Filter, over=(Expand, Generate))
+def push_filter_below_row_copies(relation: Filter, _: Facts) -> Relation | None:
+    """σp(R × copies)  =  σp R × copies      p reads only columns of R; for grouping sets and generators"""
+    below = relation.input
+    assert isinstance(below, (Expand, Generate))
+    moving, staying = split(relation.predicate, below.input.columns)
+    if not moving:
+        return None
+    return filtered(replace(below, input=filtered(below.input, moving)), staying)
+
+
+@normalizes(Join)
+def push_join_condition(relation: Join, _: Facts) -> Relation | None:
+    """L ⋈(p ∧ q) R  =  σp L ⋈q R      p reads only L; likewise for R
+
+    A side whose rows survive without a partner keeps its conjuncts in the condition: there they decide only whether
+    the row has a partner.
+    """
+    left: list[Scalar] = []
+    right: list[Scalar] = []
+    rest = list(conjuncts(relation.condition))
+    if relation.kind in (JoinKind.INNER, JoinKind.SEMI):
+        left, rest = split(conjunction(rest), relation.left.columns)
+        left, constant = [p for p in left if p.columns], [p for p in left if not p.columns]
+        rest += constant
+    if relation.kind is not JoinKind.FULL:
+        right, rest = split(conjunction(rest), relation.right.columns)
+        right, constant = [p for p in right if p.columns], [p for p in right if not p.columns]
+        rest += constant
+    if not (left or right):
+        return None
+    return Join(relation.kind, filtered(relation.left, left), filtered(relation.right, right), conjunction(rest))
+
+
+RULES = (
+    remove_true_filter,
+    empty_false_filter,
+    merge_filters,
+    push_filter_below_project,
+    push_filter_below_join,
+    push_filter_below_aggregate,
+    push_filter_below_window,
+    push_filter_below_union,
+    push_filter_below_row_copies,
+    push_join_condition,
+)

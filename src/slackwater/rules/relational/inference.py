@@ -1,0 +1,148 @@
+"""Filters that follow from others: through equal columns, out of a disjunction, from what is never null."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from slackwater.algebra.predicates import column_equality, is_null_test
+from slackwater.algebra.properties import never_null, properties
+from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Limit, Project, Relation, Window
+from slackwater.algebra.scalar import FALSE, Scalar, conjunction, conjuncts, disjunction, disjuncts
+from slackwater.algebra.schema import Column
+from slackwater.rules.relational.filters import filtered, may_move
+from slackwater.rules.rule import Facts, normalizes
+
+
+def constraints(relation: Relation) -> frozenset[Scalar]:
+    """Conjuncts known to be true of every row; worked out once and kept with the relation."""
+    known = relation.__dict__.get("_constraints")
+    if not isinstance(known, frozenset):
+        known = frozenset(_constraints(relation))
+        relation.__dict__["_constraints"] = known
+    return known
+
+
+def _constraints(relation: Relation) -> Iterable[Scalar]:
+    match relation:
+        case Filter():
+            return constraints(relation.input).union(conjuncts(relation.predicate))
+        case Project():
+            new_names = {source: column for column, s in relation.items if (source := s.column) is not None}
+            return [part.rename(new_names) for part in constraints(relation.input) if part.columns <= new_names.keys()]
+        case Join(kind=JoinKind.INNER):
+            own = conjuncts(relation.condition)
+            return constraints(relation.left).union(constraints(relation.right), own)
+        case Join(kind=JoinKind.LEFT | JoinKind.SEMI | JoinKind.ANTI):
+            return constraints(relation.left)
+        case Aggregate():
+            return [part for part in constraints(relation.input) if part.columns <= frozenset(relation.keys)]
+        case Window() | Limit():
+            return constraints(relation.input)
+        case _:
+            return ()
+
+
+def _equal_across(join: Join) -> dict[Column, Column]:
+    """Columns of the left that the condition equates with columns of the right."""
+    left, right = frozenset(join.left.columns), frozenset(join.right.columns)
+    pairs: dict[Column, Column] = {}
+    for part in conjuncts(join.condition):
+        if pair := column_equality(part):
+            one, other = pair if pair[0] in left else pair[::-1]
+            if one in left and other in right and one.type == other.type:
+                pairs.setdefault(one, other)
+    return pairs
+
+
+def _implied(known: frozenset[Scalar], names: dict[Column, Column], target: Relation) -> list[Scalar]:
+    """What the other side's constraints say of this side, as far as it is news."""
+    there = constraints(target)
+    found = []
+    for part in sorted(known, key=lambda p: p.text):
+        if part.columns and part.columns <= names.keys() and may_move(part) and not column_equality(part):
+            moved = part.rename(names)
+            if moved not in there:
+                found.append(moved)
+    return found
+
+
+@normalizes(Join)
+def infer_filter_through_equality(relation: Join, _: Facts) -> Relation | None:
+    """σp L ⋈(a=b) R  =  σp L ⋈(a=b) σp[b/a] R
+
+    A right row that fails p[b/a] meets no left row that passes p. For an inner or semi join it holds both ways; for a
+    left or anti join only from left to right, because left rows need no partner.
+    """
+    if relation.kind is JoinKind.FULL:
+        return None
+    names = _equal_across(relation)
+    if not names:
+        return None
+    to_right = _implied(constraints(relation.left), names, relation.right)
+    to_left: list[Scalar] = []
+    if relation.kind in (JoinKind.INNER, JoinKind.SEMI):
+        back = {right: left for left, right in names.items()}
+        to_left = _implied(constraints(relation.right), back, relation.left)
+    if not (to_left or to_right):
+        return None
+    return replace(relation, left=filtered(relation.left, to_left), right=filtered(relation.right, to_right))
+
+
+def _side_of(predicate: Scalar, side: Relation) -> Scalar | None:
+    """What a disjunction over several relations says of one: the disjunction of each branch's part for it."""
+    columns = frozenset(side.columns)
+    branches = disjuncts(predicate)
+    if len(branches) < 2:
+        return None
+    parts = []
+    for branch in branches:
+        own = [part for part in conjuncts(branch) if part.columns and part.columns <= columns and may_move(part)]
+        if not own:
+            return None
+        parts.append(conjunction(own))
+    return disjunction(parts)
+
+
+@normalizes(Join)
+def infer_filter_from_disjunction(relation: Join, _: Facts) -> Relation | None:
+    """L ⋈((p∧q) ∨ (p'∧q')) R  =  σ(p∨p') L ⋈(…) σ(q∨q') R      p, p' read only L; q, q' only R
+
+    Each side must pass one branch's part. The condition itself stays: the parts must match up.
+    """
+    if relation.kind not in (JoinKind.INNER, JoinKind.SEMI):
+        return None
+    new: list[list[Scalar]] = [[], []]
+    for part in conjuncts(relation.condition):
+        for side, found in zip((relation.left, relation.right), new, strict=True):
+            implied = _side_of(part, side)
+            if implied is not None and implied not in constraints(side):
+                found.append(implied)
+    if not any(new):
+        return None
+    return replace(relation, left=filtered(relation.left, new[0]), right=filtered(relation.right, new[1]))
+
+
+def _settled(predicate: Scalar, not_null: frozenset[Column]) -> Scalar:
+    """The predicate without null tests that never-null columns have answered."""
+    parts = []
+    for part in conjuncts(predicate):
+        alternatives = [
+            FALSE if (tested := is_null_test(a)) and never_null(tested, not_null) else a for a in disjuncts(part)
+        ]
+        parts.append(disjunction(alternatives))
+    return conjunction(parts)
+
+
+@normalizes(Join)
+def answer_null_tests(relation: Join, _: Facts) -> Relation | None:
+    """(x IS NULL ∨ p)  =  p      x is never null
+
+    Makes a null-aware anti join an ordinary one where neither side has nulls.
+    """
+    known = properties(relation.left).not_null | properties(relation.right).not_null
+    settled = _settled(relation.condition, known)
+    return replace(relation, condition=settled) if settled != relation.condition else None
+
+
+RULES = (answer_null_tests, infer_filter_from_disjunction, infer_filter_through_equality)

@@ -1,0 +1,111 @@
+"""Projections merge, vanish, or give way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from slackwater.algebra.properties import properties
+from slackwater.algebra.relation import Aggregate, Join, JoinKind, Project, Relation, Union, Values
+from slackwater.algebra.scalar import Scalar, conjuncts, reference
+from slackwater.algebra.schema import Column
+from slackwater.rules.rule import Facts, normalizes
+
+
+def _is_cheap(scalar: Scalar) -> bool:
+    """Whether writing an expression twice costs no more than writing it once."""
+    return scalar.column is not None or scalar.is_literal
+
+
+@normalizes(Project, over=Project)
+def merge_projects(relation: Project, _: Facts) -> Relation | None:
+    """π(π' R)  =  π'' R      each column replaced by what it stands for
+
+    Not where a computed value would be computed twice, or a random one drawn twice.
+    """
+    below = relation.input
+    assert isinstance(below, Project)
+    uses: dict[Column, int] = {}
+    for _column, scalar in relation.items:
+        for column in scalar.columns:
+            uses[column] = uses.get(column, 0) + 1
+    meanings = below.definitions
+    if any((n > 1 and not _is_cheap(meanings[c])) or meanings[c].is_random for c, n in uses.items() if c in meanings):
+        return None
+    return Project(below.input, tuple((column, scalar.substitute(meanings)) for column, scalar in relation.items))
+
+
+@normalizes(Project)
+def remove_identity_project(relation: Project, _: Facts) -> Relation | None:
+    """π R  =  R      π keeps every column as it is"""
+    if set(relation.columns) != set(relation.input.columns):
+        return None
+    return relation.input if all(scalar.column == column for column, scalar in relation.items) else None
+
+
+@normalizes(Join, over=Values)
+def remove_unit_join(relation: Join, _: Facts) -> Relation | None:
+    """R × {()}  =  R      the one row without columns adds nothing"""
+    if relation.kind is not JoinKind.INNER or conjuncts(relation.condition):
+        return None
+    for unit, other in ((relation.left, relation.right), (relation.right, relation.left)):
+        if isinstance(unit, Values) and not unit.names and len(unit.rows) == 1:
+            return other
+    return None
+
+
+@normalizes(Aggregate)
+def remove_redundant_distinct(relation: Aggregate, _: Facts) -> Relation | None:
+    """δ R  =  π R      R's rows are already distinct on the kept columns"""
+    if not relation.is_distinct or not relation.keys or not properties(relation.input).is_unique(relation.keys):
+        return None
+    return Project(relation.input, tuple((c, reference(c)) for c in relation.keys))
+
+
+@normalizes(Join, over=Aggregate)
+def ignore_duplicates_of_partners(relation: Join, _: Facts) -> Relation | None:
+    """L ⋉ δR  =  L ⋉ R      one partner is as good as many; for ▷ too"""
+    right = relation.right
+    if relation.kind.keeps_right or not isinstance(right, Aggregate) or not right.is_distinct or not right.keys:
+        return None
+    return replace(relation, right=right.input) if _fits(relation, right.input) else None
+
+
+def _fits(join: Join, right: Relation) -> bool:
+    return not set(join.left.columns) & set(right.columns)
+
+
+@normalizes(Union, over=(Union, Project))
+def flatten_union(relation: Union, _: Facts) -> Relation | None:
+    """(R ∪ S) ∪ T  =  R ∪ S ∪ T
+
+    A renaming projection between two unions is absorbed; one that computes stays.
+    """
+    branches: list[Relation] = []
+    sources: list[tuple[Column, ...]] = []
+    changed = False
+    for branch, columns in zip(relation.branches, relation.sources, strict=True):
+        inner, wanted = branch, columns
+        while isinstance(inner, Project) and all(inner.definitions[c].column for c in wanted):
+            named = [inner.definitions[c].column for c in wanted]
+            wanted = tuple(c for c in named if c is not None)
+            inner = inner.input
+        if isinstance(inner, Union):
+            changed = True
+            for position, below in enumerate(inner.branches):
+                names = inner.renaming(position)
+                branches.append(below)
+                sources.append(tuple(names[c] for c in wanted))
+        else:
+            branches.append(branch)
+            sources.append(columns)
+    return replace(relation, branches=tuple(branches), sources=tuple(sources)) if changed else None
+
+
+RULES = (
+    merge_projects,
+    remove_identity_project,
+    remove_unit_join,
+    remove_redundant_distinct,
+    ignore_duplicates_of_partners,
+    flatten_union,
+)
