@@ -12,7 +12,9 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from slackwater.algebra.scalar import FALSE, TRUE, Scalar, conjunction, conjuncts, disjunction, disjuncts
+from slackwater.algebra.predicates import STRICT_NODES
+from slackwater.algebra.scalar import FALSE, NULL, TRUE, Scalar, conjunction, conjuncts, disjunction, disjuncts
+from slackwater.algebra.schema import Column
 
 _NEGATED: dict[type[exp.Expr], type[exp.Binary]] = {
     exp.EQ: exp.NEQ,
@@ -65,6 +67,38 @@ def simplify(predicate: Scalar) -> Scalar:
 def is_never_true(predicate: Scalar) -> bool:
     """Whether a folded predicate is FALSE or NULL."""
     return predicate == FALSE or isinstance(predicate.tree, exp.Null)
+
+
+def rejects_padding(predicate: Scalar, padded: frozenset[Column]) -> bool:
+    """Whether no conjunct-wise truth is left once all these columns are null, as in the padding of an outer join."""
+    null = dict.fromkeys(padded, NULL)
+    return any(
+        is_never_true(Scalar.of(_fold(_with_nulls(part.substitute(null).tree)), part.columns))
+        for part in conjuncts(predicate)
+        if part.columns & padded and not part.can_raise
+    )
+
+
+def _with_nulls(tree: exp.Expr) -> exp.Expr:
+    """Nulls carried up through everything that passes them on; types no longer matter, only truth does."""
+    tree = tree.copy()
+    for key, child in list(tree.args.items()):
+        if isinstance(child, exp.Expr):
+            tree.set(key, _with_nulls(child))
+        elif isinstance(child, list):
+            tree.set(key, [_with_nulls(c) if isinstance(c, exp.Expr) else c for c in child])
+    if isinstance(tree, exp.Coalesce):
+        kept = [a for a in (tree.this, *tree.expressions) if not isinstance(a.unnest(), exp.Null)]
+        return exp.Null() if not kept else kept[0] if len(kept) == 1 or _is_constant(kept[0]) else tree
+    if isinstance(tree, STRICT_NODES) and any(isinstance(c.unnest(), exp.Null) for c in tree.iter_expressions()):
+        return exp.Null()
+    if isinstance(tree, (exp.In, exp.Between, exp.Cast)) and isinstance(tree.this.unnest(), exp.Null):
+        return exp.Null()
+    return tree
+
+
+def _is_constant(tree: exp.Expr) -> bool:
+    return isinstance(tree, (exp.Literal, exp.Boolean))
 
 
 def _fold(tree: exp.Expr) -> exp.Expr:

@@ -38,7 +38,7 @@ def _columns_of(ids: frozenset[str], scalar: Scalar) -> frozenset[Column]:
     return frozenset(column for column in scalar.columns if column.id in ids)
 
 
-_STRICT_NODES = (
+STRICT_NODES: tuple[type[exp.Expr], ...] = (
     exp.Add,
     exp.Sub,
     exp.Mul,
@@ -76,7 +76,7 @@ def _strict(tree: exp.Expr) -> frozenset[str]:
     if isinstance(tree, (exp.In, exp.Between)):
         # A null bound or list member leaves some answers false, so only the tested value counts.
         return _strict(tree.this)
-    if isinstance(tree, _STRICT_NODES):
+    if isinstance(tree, STRICT_NODES):
         return frozenset[str]().union(*(_strict(child) for child in tree.iter_expressions()))
     return frozenset()
 

@@ -52,6 +52,13 @@ class Block:
         """Whether every column is just named, nothing computed."""
         return all(isinstance(tree, exp.Column) for tree in self.columns.values())
 
+    def as_table(self) -> tuple[str, dict[Column, str]] | None:
+        """The table this block merely reads, and its columns' names there, if it does nothing else."""
+        untouched = self.stage is Stage.FROM and self.is_single_source and not self.where
+        if not untouched or not isinstance(self.source, exp.Table) or not self.is_plain():
+            return None
+        return self.source.name, {column: tree.name for column, tree in self.columns.items()}
+
     def select(self, items: list[tuple[str, exp.Expr]], order: list[exp.Ordered]) -> exp.Select:
         """The finished SELECT with the given names and expressions."""
         expressions = [_named(tree, name) for name, tree in items] or [_named(exp.Literal.number(1), "one")]

@@ -94,7 +94,7 @@ class _Emitter:
             return self._block(relation)
         if id(relation) not in self.shared:
             block = self._block(relation)
-            self.shared[id(relation)] = self._name_block(block, relation)
+            self.shared[id(relation)] = block.as_table() or self._name_block(block, relation)
         name, names = self.shared[id(relation)]
         return self._from_table(name, names)
 
