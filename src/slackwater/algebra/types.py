@@ -189,8 +189,9 @@ def _common(left: Type, right: Type) -> Type:
     if left.is_integral and right.is_integral:
         return _wider_integral(left, right)
     (p1, s1), (p2, s2) = left.precision_and_scale, right.precision_and_scale
-    scale = max(s1, s2)
-    return decimal(max(p1 - s1, p2 - s2) + scale, scale)
+    whole, scale = max(p1 - s1, p2 - s2), max(s1, s2)
+    # Too wide for 38 digits: those before the point stay.
+    return decimal(whole + scale, max(0, min(scale, MAX_PRECISION - whole)))
 
 
 def sum_type(argument: Type) -> Type:

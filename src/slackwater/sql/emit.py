@@ -77,6 +77,7 @@ class _Emitter:
 
     def _presented(self, query: Query, block: Block) -> exp.Query:
         """The root block: the user's names, types and order."""
+        block = self._sortable(block, query.relation, query.order)
         items = []
         for output in query.outputs:
             tree = block.say(output.column)
@@ -147,6 +148,11 @@ class _Emitter:
             return by_id[ColumnId(node.name)].copy() if isinstance(node, exp.Column) else node
 
         return with_needed_parentheses(scalar.tree.copy().transform(spell))
+
+    def _sortable(self, block: Block, relation: Relation, keys: tuple[SortKey, ...]) -> Block:
+        """A block whose sort columns Spark accepts in ORDER BY: it takes no window functions there."""
+        has_window = any(block.columns[key.column].find(exp.Window) for key in keys)
+        return self.closed(block, relation) if has_window else block
 
     def _sort(self, key: SortKey, block: Block) -> exp.Ordered:
         return exp.Ordered(this=block.say(key.column), desc=key.descending, nulls_first=key.nulls_first)
@@ -319,7 +325,7 @@ class _Emitter:
 
     @_block.register
     def _(self, relation: Limit) -> Block:
-        block = self._input(relation.input, Stage.WINDOWED)
+        block = self._sortable(self._input(relation.input, Stage.WINDOWED), relation.input, relation.order)
         block.order = [self._sort(key, block) for key in relation.order]
         block.limit, block.offset = relation.count, relation.offset
         block.stage = Stage.LIMITED

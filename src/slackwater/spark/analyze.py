@@ -1,0 +1,63 @@
+"""What Spark itself says of a query or a table: names, order and types of the columns.
+
+Analysis only: nothing runs. Spark's refusal of a query becomes a `BindError` with Spark's own words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from slackwater.algebra.schema import Field, TableSchema
+from slackwater.algebra.types import Type
+from slackwater.errors import BindError, ParseError, Place
+
+
+def output_fields(session: SparkSession, text: str, file: str | None = None) -> tuple[Field, ...]:
+    """The columns Spark would deliver for a query over the session's tables and views."""
+    try:
+        return fields_of(session.sql(text).schema)
+    except ParseException as error:
+        raise ParseError(_words(error), place=Place(file)) from None
+    except AnalysisException as error:
+        raise BindError(_words(error), place=Place(file)) from None
+
+
+def table_schema(
+    session: SparkSession, name: str, *, keys: Iterable[Iterable[str]] = (), changing: bool = True
+) -> TableSchema:
+    """A table or view of the session, as the binder needs it."""
+    return TableSchema(
+        name, fields_of(session.table(name).schema), tuple(frozenset(key) for key in keys), changing
+    )
+
+
+def fields_of(schema: StructType) -> tuple[Field, ...]:
+    return tuple(Field(f.name, Type.parse(f.dataType.simpleString()), f.nullable) for f in schema.fields)
+
+
+def user_aggregates(session: SparkSession) -> frozenset[str]:
+    """The aggregate functions that a user has registered with this session, by name."""
+    registered = [f.name for f in session.catalog.listFunctions() if f.isTemporary and _is_user_made(f.className)]
+    return frozenset(name.lower() for name in registered if _is_aggregate(session, name))
+
+
+def _is_user_made(class_name: str) -> bool:
+    return not class_name.startswith("org.apache.spark.sql.catalyst")
+
+
+def _is_aggregate(session: SparkSession, name: str) -> bool:
+    """Spark lets an aggregate stand beside a grouped key without naming it in GROUP BY; a scalar it refuses."""
+    try:
+        probe: DataFrame = session.sql(f"SELECT `{name}`(x) FROM VALUES (1, 2) AS t(k, x) GROUP BY k")
+        return len(probe.schema.fields) == 1
+    except AnalysisException:
+        return False
+
+
+def _words(error: AnalysisException) -> str:
+    message = error.getMessage() or str(error)
+    return message.strip().splitlines()[0]
