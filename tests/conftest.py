@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from _pytest.terminal import TerminalReporter
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,3 +35,20 @@ def spark() -> Iterator[SparkSession]:
     session = local_session("slackwater tests", "local[2]", **settings)
     yield session
     session.stop()
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    """How many queries of each workload hold, for each check that counts them."""
+    passed: dict[str, int] = {}
+    total: dict[str, int] = {}
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.stats.get(outcome, []):
+            for name, value in getattr(report, "user_properties", ()):
+                if name == "workload":
+                    total[value] = total.get(value, 0) + 1
+                    passed[value] = passed.get(value, 0) + (outcome == "passed")
+    if total:
+        terminalreporter.section("workloads")
+        width = max(map(len, total))
+        for check in sorted(total):
+            terminalreporter.write_line(f"{check:<{width}}  {passed[check]:>3}/{total[check]}")

@@ -30,9 +30,7 @@ def table_schema(
     session: SparkSession, name: str, *, keys: Iterable[Iterable[str]] = (), changing: bool = True
 ) -> TableSchema:
     """A table or view of the session, as the binder needs it."""
-    return TableSchema(
-        name, fields_of(session.table(name).schema), tuple(frozenset(key) for key in keys), changing
-    )
+    return TableSchema(name, fields_of(session.table(name).schema), tuple(frozenset(key) for key in keys), changing)
 
 
 def fields_of(schema: StructType) -> tuple[Field, ...]:

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from slackwater.algebra.schema import Field, TableSchema
+from slackwater.algebra.types import Type
 from slackwater.bench.workloads import tpcds as _tpcds
 from slackwater.bench.workloads import tpch as _tpch
 from slackwater.bench.workloads.dataset import Dataset, default_cache, generate
 from slackwater.bench.workloads.generator import Generator
 from slackwater.bench.workloads.query import Query, to_spark
 from slackwater.bench.workloads.schema import Schema
+from slackwater.catalog.table import Catalog
 from slackwater.errors import UserError, did_you_mean
 
 
@@ -27,6 +30,19 @@ class Workload:
     def generate(self, scale_factor: float, cache: Path | None = None) -> Dataset:
         """The data as parquet in `cache`, reused where it lies there already; see `default_cache`."""
         return generate(self.name, self.tables, self.generator, scale_factor, cache or default_cache())
+
+    def catalog(self, changing: frozenset[str] | None = None) -> Catalog:
+        """The tables as the binder sees them; those that change are the workload's own choice unless named."""
+        moving = frozenset(self.tables.changing) if changing is None else changing
+        return Catalog.of(
+            TableSchema(
+                entry.name,
+                tuple(Field(c.name, Type.parse(c.type), c.nullable) for c in entry.columns),
+                (frozenset(entry.key),) if entry.key else (),
+                entry.name in moving,
+            )
+            for entry in self.tables
+        )
 
     def queries(self) -> Mapping[int, Query]:
         """Every query the generator's package has, by number, in order."""
