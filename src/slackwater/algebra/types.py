@@ -86,6 +86,19 @@ class Type:
             return Type(_split_arguments(self.text[len("map<") : -1])[-1])
         return UNKNOWN
 
+    @property
+    def fields(self) -> dict[str, Type]:
+        """The fields of a struct by lower-case name; nothing else has any."""
+        if not self.text.startswith("struct<"):
+            return {}
+        named = (part.partition(":") for part in _split_arguments(self.text[len("struct<") : -1]))
+        return {name: Type(kind) for name, _, kind in named}
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether `value.name` may mean something: for a struct, a map, an array of structs, or what we cannot tell."""
+        return not self.is_known or self.text.startswith(("struct<", "map<", "array<"))
+
 
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> Type:

@@ -36,8 +36,10 @@ from slackwater.sql.bind_from import bind_values
 from slackwater.sql.bind_select import SelectBinder
 from slackwater.sql.context import Bound, Context
 from slackwater.sql.decorrelate import decorrelate
+from slackwater.sql.items import ordinal
 from slackwater.sql.parse import parse
-from slackwater.sql.scope import Resolver, Scope
+from slackwater.sql.scope import Scope
+from slackwater.sql.workbench import Workbench
 
 
 def bind(
@@ -83,7 +85,7 @@ class QueryBinder:
             case exp.SetOperation():
                 bound = self._set_operation(tree, around)
             case exp.Values():
-                bound = bind_values(tree, self.context, lambda cell: Scalar.of(cell.copy(), ()))
+                bound = bind_values(tree, self.context, self.bind)
             case _:
                 raise self.context.refuse(f"{type(tree).__name__} as a query", tree)
         return self._ordered(tree, bound)
@@ -203,24 +205,23 @@ class QueryBinder:
         """ORDER BY behind a set operation or a parenthesis sees the output columns only."""
         scope = Scope()
         scope.add(None, list(bound.named))
-        resolver = Resolver(scope, self.context.file)
+        bench = Workbench(self.context, bound.relation, scope, self.bind)
         computed: dict[Column, Scalar] = {}
         keys: list[SortKey] = []
         for entry in order.expressions:
-            node = entry.this
-            if isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit():
-                position = int(node.name)
-                if not 1 <= position <= len(bound.named):
-                    raise self.context.wrong(f"ORDER BY {position}: there are {len(bound.named)} columns", order)
-                column = bound.columns[position - 1]
-            else:
-                resolved = node.copy().transform(lambda n: resolver.resolve(n) if isinstance(n, exp.Column) else n)
-                scalar = Scalar.of(resolved, bound.columns)
+            position = ordinal(entry.this)
+            if position is None:
+                scalar = bench.plain_scalar(entry.this, "ORDER BY of a set operation")
                 column = scalar.column or self.context.factory.new("sort", scalar.type)
                 if scalar.column is None:
                     computed[column] = scalar
+            elif 1 <= position <= len(bound.named):
+                column = bound.columns[position - 1]
+            else:
+                raise self.context.wrong(f"ORDER BY {position}: there are {len(bound.named)} columns", order)
             keys.append(SortKey(column, bool(entry.args.get("desc")), bool(entry.args.get("nulls_first"))))
-        return Bound(self.context.extended(bound.relation, computed.items()), bound.named, tuple(keys))
+        bench.extend(computed)
+        return Bound(bench.relation, bound.named, tuple(keys))
 
     def _number(self, tree: exp.Expr, clause: str) -> int | None:
         node = tree.args.get(clause)

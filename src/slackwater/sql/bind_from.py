@@ -20,24 +20,20 @@ from slackwater.errors import did_you_mean
 from slackwater.sql.apply import Apply, ApplyKind
 from slackwater.sql.context import Bound, Context
 from slackwater.sql.scope import Named, Scope
+from slackwater.sql.workbench import BindQuery, Workbench
 
 ONE_ROW = Values((), ((),))
 
-BindQuery = Callable[[exp.Expr, Scope | None], Bound]
 FindCte = Callable[[str], Bound | None]
-BindScalar = Callable[[exp.Expr, Scope], Scalar]
 
 
 class FromBinder:
     """Binds one FROM clause."""
 
-    def __init__(
-        self, context: Context, around: Scope | None, bind_query: BindQuery, find_cte: FindCte, bind_scalar: BindScalar
-    ) -> None:
+    def __init__(self, context: Context, around: Scope | None, bind_query: BindQuery, find_cte: FindCte) -> None:
         self.context = context
         self.bind_query = bind_query
         self.find_cte = find_cte
-        self.bind_scalar = bind_scalar
         self.scope = Scope(around=around)
         self.relation: Relation = ONE_ROW
 
@@ -66,7 +62,7 @@ class FromBinder:
                 self.scope.add(node.alias or None, self._named(node, bound))
                 return bound.relation
             case exp.Values():
-                bound = bind_values(node, self.context, lambda tree: self.bind_scalar(tree, Scope()))
+                bound = bind_values(node, self.context, self.bind_query)
                 self.scope.add(node.alias or None, self._named(node, bound))
                 return bound.relation
             case exp.Lateral():
@@ -106,13 +102,12 @@ class FromBinder:
         return Bound(Scan(schema, columns), tuple(zip(schema.column_names(), columns, strict=True)))
 
     def _parenthesized(self, node: exp.Subquery) -> Relation:
-        inner = FromBinder(self.context, self.scope.around, self.bind_query, self.find_cte, self.bind_scalar)
+        inner = FromBinder(self.context, self.scope.around, self.bind_query, self.find_cte)
         relation = inner._item(node.this)
         if node.alias:
             self.scope.add(node.alias, inner.scope.visible)
         else:
-            self.scope.visible += inner.scope.visible
-            self.scope.by_alias |= inner.scope.by_alias
+            self.scope.include(inner.scope)
         return relation
 
     def _named(self, node: exp.Expr, bound: Bound) -> list[Named]:
@@ -139,16 +134,29 @@ class FromBinder:
         if node.method.upper() == "NATURAL":
             known = {name.lower() for name, _ in right_visible}
             using = [name for name, _ in left_scope.visible if name.lower() in known]
-        condition = TRUE
+        condition, on = TRUE, node.args.get("on")
+        filtered_above = on is not None and kind is JoinKind.INNER and on.find(exp.Query)
         if using:
             condition = self._using(node, using, left_scope, right_visible)
-        elif node.args.get("on") is not None:
-            condition = self.bind_scalar(node.args["on"], self.scope)
+        elif on is not None and not filtered_above:
+            condition = self._bench().plain_scalar(on, f"ON of {kind.upper()} JOIN")
         self.relation = Join(kind, right, left, condition) if swapped else Join(kind, left, right, condition)
+        if on is not None and filtered_above:
+            self._filter(on)
         if not kind.keeps_right:
             self.scope.visible, self.scope.by_alias = left_scope.visible, left_scope.by_alias
         elif using:
             self._merge_using(using, left_scope.visible, right_visible, kind, swapped=swapped)
+
+    def _filter(self, on: exp.Expr) -> None:
+        """An inner join's condition is a filter above the join, where a sub-query has its place."""
+        bench = self._bench()
+        bench.refuse_aggregates(on, "ON of INNER JOIN")
+        bench.filter(bench.resolve(on))
+        self.relation = bench.relation
+
+    def _bench(self) -> Workbench:
+        return Workbench(self.context, self.relation, self.scope, self.bind_query)
 
     def _kind(self, node: exp.Join) -> tuple[JoinKind, bool]:
         side, kind = node.side.upper(), node.kind.upper()
@@ -213,7 +221,7 @@ class FromBinder:
         bound = self.bind_query(lateral.this.this, Scope(self.scope.visible, self.scope.by_alias, self.scope.around))
         self.scope.add(lateral.alias or None, self._named(lateral, bound))
         on = node.args.get("on")
-        condition = self.bind_scalar(on, self.scope) if on is not None else TRUE
+        condition = self._bench().plain_scalar(on, "ON of JOIN LATERAL") if on is not None else TRUE
         right = bound.relation if condition == TRUE else Filter(bound.relation, condition)
         self.relation = Apply(ApplyKind.LEFT if kind is JoinKind.LEFT else ApplyKind.INNER, self.relation, right)
 
@@ -222,7 +230,7 @@ class FromBinder:
         name = function_name(call_tree)
         if name not in GENERATORS:
             raise self.context.refuse(f"LATERAL {name or call_tree.sql('spark')}", node)
-        generator = self.bind_scalar(call_tree, self.scope)
+        generator = self._bench().plain_scalar(call_tree, "a generator")
         names = [column.name for column in node.args["alias"].columns] if node.args.get("alias") else []
         columns = generated_columns(self.context, generator, names)
         self.relation = Generate(self.relation, generator, columns, keep_empty or bool(node.args.get("outer")))
@@ -252,12 +260,13 @@ def generated_columns(context: Context, generator: Scalar, names: list[str]) -> 
     return tuple(context.factory.new(n, kind) for n, (_, kind) in zip(chosen, defaults, strict=True))
 
 
-def bind_values(node: exp.Values, context: Context, scalar: Callable[[exp.Expr], Scalar]) -> Bound:
+def bind_values(node: exp.Values, context: Context, bind_query: BindQuery) -> Bound:
     """VALUES as a relation; columns are named as Spark does when no one names them."""
     rows = [tuple(row.expressions) if isinstance(row, exp.Tuple) else (row,) for row in node.expressions]
     if len({len(row) for row in rows}) != 1:
         raise context.wrong("VALUES rows differ in length", node)
-    cells = tuple(tuple(scalar(cell) for cell in row) for row in rows)
+    bench = Workbench(context, ONE_ROW, Scope(), bind_query)
+    cells = tuple(tuple(bench.plain_scalar(cell, "VALUES") for cell in row) for row in rows)
     kinds = [t.common_type([cell.type for cell in column]) for column in zip(*cells, strict=True)]
     names = node.alias_column_names or [f"col{i + 1}" for i in range(len(kinds))]
     if len(names) != len(kinds):

@@ -7,7 +7,7 @@ correlated names fall through to.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -28,9 +28,25 @@ class Scope:
     around: Scope | None = None
 
     def add(self, alias: str | None, columns: list[Named]) -> None:
-        self.visible += columns
+        """One more FROM item; a second one of the same alias makes their common names ambiguous."""
+        self.visible = self.visible + columns
         if alias:
-            self.by_alias[alias.lower()] = columns
+            self.by_alias[alias.lower()] = self.by_alias.get(alias.lower(), []) + columns
+
+    def include(self, other: Scope) -> None:
+        """All that another FROM clause brought in, aliases and all."""
+        self.visible = self.visible + other.visible
+        for alias, columns in other.by_alias.items():
+            self.by_alias[alias] = self.by_alias.get(alias, []) + columns
+
+    def source(self, qualifier: list[str]) -> list[Named] | None:
+        """The columns that a qualifier stands for: all without one, else those of an alias or of a table's name."""
+        if not qualifier:
+            return self.visible
+        written = ".".join(qualifier).lower()
+        by_last_part = [alias for alias in self.by_alias if alias.rpartition(".")[2] == written]
+        alias = written if written in self.by_alias or len(by_last_part) != 1 else by_last_part[0]
+        return self.by_alias.get(alias)
 
     def columns(self) -> Iterator[Column]:
         for _, column in self.visible:
@@ -48,23 +64,45 @@ class Scope:
 
 
 @dataclass(frozen=True)
+class Aliases:
+    """Resolved expressions of a select list by the name they were given; one name may have several."""
+
+    trees: Mapping[str, tuple[exp.Expr, ...]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(named: Iterable[tuple[str, exp.Expr]]) -> Aliases:
+        trees: dict[str, tuple[exp.Expr, ...]] = {}
+        for name, tree in named:
+            known = trees.get(name.lower(), ())
+            trees[name.lower()] = known if tree in known else (*known, tree)
+        return Aliases(trees)
+
+    def without(self, names: Collection[str]) -> Aliases:
+        return Aliases({name: trees for name, trees in self.trees.items() if name not in names})
+
+
+NO_ALIASES = Aliases()
+
+
+@dataclass(frozen=True)
 class Resolver:
     """Finds the column that a written name means, or says which names would have been known."""
 
     scope: Scope
     file: str | None = None
-    aliases_first: Mapping[str, exp.Expr] = field(default_factory=dict)
-    aliases_last: Mapping[str, exp.Expr] = field(default_factory=dict)
+    aliases_first: Aliases = NO_ALIASES
+    aliases_last: Aliases = NO_ALIASES
 
     def resolve(self, node: exp.Column) -> exp.Expr:
         """The tree a written column stands for: a column leaf by id, a field of one, or an alias's expression."""
         parts = [part.name for part in node.parts]
-        if len(parts) == 1 and (found := self.aliases_first.get(parts[0].lower())):
-            return found.copy()
+        if len(parts) == 1 and (alias := self._alias(self.aliases_first, parts, node)) is not None:
+            return alias
         if (local := self._in_scope(self.scope, parts, node)) is not None:
             return local
-        if len(parts) == 1 and (found := self.aliases_last.get(parts[0].lower())):
-            return found.copy()
+        for aliases in (self.aliases_last, self.aliases_first):
+            if (alias := self._alias(aliases, parts, node)) is not None:
+                return alias
         around = self.scope.around
         while around:
             if (outer := self._in_scope(around, parts, node)) is not None:
@@ -72,49 +110,56 @@ class Resolver:
             around = around.around
         raise self._unknown(node, parts)
 
+    def _alias(self, aliases: Aliases, parts: list[str], node: exp.Column) -> exp.Expr | None:
+        """An alias by its bare name, or a field of what it stands for."""
+        found = aliases.trees.get(parts[0].lower(), ())
+        if len(found) > 1:
+            raise self._ambiguous(parts[0], node)
+        return with_fields(found[0].copy(), parts[1:]) if found else None
+
     def _in_scope(self, scope: Scope, parts: list[str], node: exp.Column) -> exp.Expr | None:
-        """Tries `column.field…` for a bare name, then `alias.column.field…`, with the qualifier of any length."""
-        head = parts[0].lower()
-        qualified = [a for a in scope.by_alias if a == head or a.rpartition(".")[2] == head]
-        if len(parts) > 1:
-            for length in range(len(parts) - 1, 0, -1):
-                alias = ".".join(parts[:length]).lower()
-                source = scope.by_alias.get(alias)
-                if source is None and length == 1 and len(qualified) == 1:
-                    source = scope.by_alias[qualified[0]]
-                if source is not None and (column := self._pick(source, parts[length], node)):
-                    return _with_fields(column, parts[length + 1 :])
-            if head in scope.by_alias:
-                return None
-        column = self._pick(scope.visible, parts[0], node)
-        return _with_fields(column, parts[1:]) if column else None
+        """Tries the longest qualifier first: `alias.column.field…`, then `column.field…`."""
+        for length in range(len(parts) - 1, -1, -1):
+            source = scope.source(parts[:length])
+            column = self._pick(source, parts[length], node) if source is not None else None
+            if column and (fields := parts[length + 1 :]):
+                self._must_have_field(column, fields[0], node)
+            if column and (length == len(parts) - 1 or column.type.has_fields):
+                return with_fields(leaf(column), parts[length + 1 :])
+        return None
 
     def _pick(self, columns: list[Named], name: str, node: exp.Column) -> Column | None:
         found = {column for known, column in columns if known.lower() == name.lower()}
         if len(found) > 1:
-            owners = sorted(
-                alias for alias, named in self.scope.by_alias.items() if any(column in found for _, column in named)
-            )
-            raise BindError(
-                f"column `{name}` is ambiguous",
-                place=place_of(node, self.file),
-                hint="write " + " or ".join(f"`{owner}.{name}`" for owner in owners) if owners else None,
-            )
+            raise self._ambiguous(name, node)
         return found.pop() if found else None
+
+    def _must_have_field(self, column: Column, name: str, node: exp.Column) -> None:
+        fields = column.type.fields
+        if fields and name.lower() not in fields:
+            place = place_of(node, self.file)
+            raise BindError(f"`{column.name}` has no field `{name}`", place=place, hint=did_you_mean(name, fields))
+
+    def _ambiguous(self, name: str, node: exp.Column) -> BindError:
+        owners = [
+            alias
+            for alias, named in self.scope.by_alias.items()
+            if sum(known.lower() == name.lower() for known, _ in named) == 1
+        ]
+        hint = "write " + " or ".join(f"`{owner}.{name}`" for owner in owners) if owners else "give them other names"
+        return BindError(f"column `{name}` is ambiguous", place=place_of(node, self.file), hint=hint)
 
     def _unknown(self, node: exp.Column, parts: list[str]) -> BindError:
         place = place_of(node, self.file)
         if len(parts) > 1:
-            alias = parts[-2].lower()
-            if alias in self.scope.by_alias:
-                known = [name for name, _ in self.scope.by_alias[alias]]
-                return BindError(
-                    f"`{alias}` has no column `{parts[-1]}`", place=place, hint=did_you_mean(parts[-1], known)
-                )
-            return BindError(
-                f"no table or alias `{parts[-2]}` here", place=place, hint=did_you_mean(alias, self.scope.by_alias)
-            )
-        known = [name.lower() for name, _ in self.scope.visible] + list(self.aliases_first) + list(self.aliases_last)
+            qualifier, name = ".".join(parts[:-1]), parts[-1]
+            source = self.scope.source(parts[:-1])
+            if source is None:
+                message, hint = f"no table or alias `{qualifier}` here", did_you_mean(qualifier, self.scope.by_alias)
+            else:
+                message, hint = f"`{qualifier}` has no column `{name}`", did_you_mean(name, (n for n, _ in source))
+            return BindError(message, place=place, hint=hint)
+        known = [*(name for name, _ in self.scope.visible), *self.aliases_first.trees, *self.aliases_last.trees]
         return BindError(f"no column `{parts[0]}`", place=place, hint=did_you_mean(parts[0], known))
 
 
@@ -123,8 +168,8 @@ def leaf(column: Column) -> exp.Column:
     return exp.Column(this=exp.Identifier(this=str(column.id), quoted=True))
 
 
-def _with_fields(column: Column, fields: list[str]) -> exp.Expr:
-    tree: exp.Expr = leaf(column)
+def with_fields(tree: exp.Expr, fields: list[str]) -> exp.Expr:
+    """Fields of a struct; like all names they are the same in any case."""
     for name in fields:
-        tree = exp.Dot(this=tree, expression=exp.to_identifier(name))
+        tree = exp.Dot(this=tree, expression=exp.to_identifier(name.lower()))
     return tree

@@ -1,0 +1,201 @@
+"""The relation that a SELECT has built so far, and how an expression is put on it.
+
+An expression is first *resolved* (names become column ids, sub-queries become placeholders) and then *lowered*: what
+is not a plain scalar leaves it and becomes an operator below, whose column the expression reads instead. Sub-queries
+are lowered here; aggregates and windows in modules of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from slackwater.algebra.infer import type_of
+from slackwater.algebra.parentheses import with_needed_parentheses
+from slackwater.algebra.relation import Relation
+from slackwater.algebra.scalar import Scalar, function_name
+from slackwater.algebra.schema import Column
+from slackwater.algebra.types import Type
+from slackwater.sql.context import Bound, Context
+from slackwater.sql.scope import NO_ALIASES, Aliases, Resolver, Scope
+from slackwater.sql.subquery import SubqueryLowering
+
+BindQuery = Callable[[exp.Expr, Scope | None], Bound]
+
+
+@dataclass
+class Workbench:
+    """A growing relation, the names its expressions may use, and the sub-queries met in them.
+
+    `is_grouped` says that the relation's rows are groups, so that only keys and aggregates of the scope are left.
+    """
+
+    context: Context
+    relation: Relation
+    scope: Scope
+    bind_query: BindQuery
+    windows: Mapping[str, exp.Expr] = field(default_factory=dict)
+    is_grouped: bool = False
+    _queries: dict[str, exp.Expr] = field(default_factory=dict)
+    _known: dict[str, Column] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.note(*self.scope.all_columns())
+
+    def note(self, *columns: Column) -> None:
+        """Columns that trees may name from now on."""
+        self._known |= {str(column.id): column for column in columns}
+
+    def column(self, leaf: exp.Column) -> Column | None:
+        """The column that a resolved leaf stands for."""
+        return self._known.get(leaf.name)
+
+    # --- names ---------------------------------------------------------------------------------------------------
+
+    def resolver(self, aliases_first: Aliases = NO_ALIASES, aliases_last: Aliases = NO_ALIASES) -> Resolver:
+        return Resolver(self.scope, self.context.file, aliases_first, aliases_last)
+
+    def resolve(self, tree: exp.Expr, resolver: Resolver | None = None) -> exp.Expr:
+        """The tree with ids for names and placeholders for sub-queries, parentheses tidied."""
+        names = resolver or self.resolver()
+        # An aggregate works on the rows below it, which no alias has reached.
+        inside_aggregate = Resolver(names.scope, names.file, aliases_last=names.aliases_first)
+
+        def visit(node: exp.Expr, names: Resolver) -> exp.Expr:
+            match node:
+                case exp.Query():
+                    return self._placeholder(node)
+                case exp.Column() if not isinstance(node.this, exp.Star):
+                    return names.resolve(node)
+                case exp.Placeholder() | exp.Parameter():
+                    raise self.context.refuse("a parameter marker", node)
+                case exp.Identifier() | exp.DataType() | exp.Var():
+                    return node.copy()
+                case _:
+                    inner = inside_aggregate if self.context.is_aggregate(node) else names
+                    return with_parts(node, lambda part: visit(part, inner))
+
+        return with_needed_parentheses(visit(self._with_named_windows(tree), names))
+
+    def _placeholder(self, node: exp.Expr) -> exp.Expr:
+        query = node.this if isinstance(node, exp.Subquery) and not node.args.get("with_") else node
+        number = next((n for n, seen in self._queries.items() if seen is query), str(len(self._queries) + 1))
+        self._queries[number] = query
+        marker = exp.Placeholder(this=number, kind="subquery")
+        placed = next((part for part in node.find_all(exp.Identifier) if "line" in part.meta), None)
+        if placed is not None:
+            marker.meta.update(placed.meta)
+        return marker
+
+    def _with_named_windows(self, tree: exp.Expr) -> exp.Expr:
+        if not self.windows or not tree.find(exp.Window):
+            return tree
+        return tree.copy().transform(lambda n: with_named_window(n, self.windows, self.context))
+
+    # --- scalars -------------------------------------------------------------------------------------------------
+
+    def scalar(self, tree: exp.Expr, over: Relation | None = None) -> Scalar:
+        """A resolved tree without sub-queries as a scalar over the relation."""
+        columns = {str(c.id): c for c in (over or self.relation).columns}
+        return Scalar.of(tree.copy(), (self._known | columns).values())
+
+    def type_of(self, tree: exp.Expr) -> Type:
+        return type_of(tree, {name: column.type for name, column in self._known.items()})
+
+    def plain_scalar(self, tree: exp.Expr, where: str) -> Scalar:
+        """A written tree as a scalar, in a clause that takes nothing more."""
+        self.refuse_aggregates(tree, where)
+        if query := tree.find(exp.Query):
+            raise self.context.refuse(f"a sub-query inside {where}", query)
+        return self.scalar(self.resolve(tree))
+
+    def refuse_aggregates(self, tree: exp.Expr, where: str) -> None:
+        for node in tree.walk(prune=lambda n: isinstance(n, exp.Query)):
+            if isinstance(node, exp.Window):
+                raise self.context.wrong(f"a window function cannot stand in {where}", node)
+            if self.context.is_aggregate(node):
+                raise self.context.wrong(f"the aggregate `{function_name(node)}` cannot stand in {where}", node)
+
+    def as_column(self, tree: exp.Expr, name: str, computed: dict[Column, Scalar]) -> Column:
+        """The column that a tree names, or a new one that `computed` will hold."""
+        scalar = self.scalar(self.without_subqueries(tree))
+        if scalar.column and scalar.column in self.relation.columns:
+            return scalar.column
+        for column, known in computed.items():
+            if known == scalar:
+                return column
+        column = self.context.factory.new(name, scalar.type)
+        computed[column] = scalar
+        return column
+
+    def extend(self, computed: Mapping[Column, Scalar]) -> None:
+        """Computed columns beside those there are."""
+        self.relation = self.context.extended(self.relation, computed.items())
+        self.note(*computed)
+
+    # --- sub-queries -----------------------------------------------------------------------------------------------
+
+    def filter(self, tree: exp.Expr) -> None:
+        """Keeps the rows for which a resolved tree is true."""
+        lowering = self._lowering()
+        lowering.filter(tree)
+        self.relation = lowering.relation
+
+    def without_subqueries(self, tree: exp.Expr) -> exp.Expr:
+        """A resolved tree whose sub-queries have become columns of the relation."""
+        if not tree.find(exp.Placeholder):
+            return tree
+        lowering = self._lowering()
+        tree = lowering.values(tree)
+        self.relation = lowering.relation
+        self.note(*self.relation.columns)
+        return tree
+
+    def _lowering(self) -> SubqueryLowering:
+        return SubqueryLowering(self.context, self.relation, self._bind_placeholder, self.scalar)
+
+    def _bind_placeholder(self, number: str) -> Bound:
+        query = self._queries[number]
+        bound = self.bind_query(query, self.scope)
+        gone = set(self.scope.columns()) - set(self.relation.columns) if self.is_grouped else frozenset[Column]()
+        for column in bound.relation.outer & gone:
+            raise self.context.wrong(
+                f"a sub-query reads `{column.name}`, which is neither grouped nor aggregated", query
+            )
+        return bound
+
+
+def with_parts(node: exp.Expr, change: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    """A copy of a node whose direct parts are changed."""
+    copy = node.copy()
+    for key, part in node.args.items():
+        if isinstance(part, exp.Expr):
+            copy.set(key, change(part))
+        elif isinstance(part, list):
+            copy.set(key, [change(p) if isinstance(p, exp.Expr) else p for p in part])
+    return copy
+
+
+def named_windows(select: exp.Select, context: Context) -> dict[str, exp.Expr]:
+    """The WINDOW clause by name; one window may be called after another that stands before it."""
+    named: dict[str, exp.Expr] = {}
+    for window in select.args.get("windows") or []:
+        named[window.name.lower()] = with_named_window(window, named, context)
+    return named
+
+
+def with_named_window(node: exp.Expr, named: Mapping[str, exp.Expr], context: Context) -> exp.Expr:
+    """`OVER w` with the definition of w in its place."""
+    alias = node.args.get("alias") if isinstance(node, exp.Window) else None
+    if alias is None:
+        return node
+    if alias.name.lower() not in named:
+        raise context.wrong(f"no window `{alias.name}`", alias)
+    base: exp.Expr = named[alias.name.lower()].copy()
+    base.set("this", node.this.copy())
+    for part in ("order", "spec"):
+        if node.args.get(part):
+            base.set(part, node.args[part].copy())
+    return base
