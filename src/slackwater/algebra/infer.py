@@ -16,7 +16,10 @@ from slackwater.algebra.scalar import function_name
 from slackwater.algebra.types import Type
 
 _ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
-_CONDITIONS = (exp.Connector, exp.Predicate, exp.Not, exp.Between, exp.In, exp.Is, exp.NullSafeEQ, exp.Exists)
+_CONDITIONS = (
+    *(exp.Connector, exp.Predicate, exp.Not, exp.Between, exp.In, exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ),
+    *(exp.Exists, exp.Escape, exp.RegexpLike),
+)
 
 _BY_NAME: dict[str, Type] = {
     **dict.fromkeys(
@@ -73,7 +76,13 @@ def type_of(tree: exp.Expr, columns: Mapping[str, Type]) -> Type:
         return type_of(node, columns)
 
     match tree:
-        case exp.Paren() | exp.Neg() | exp.Ordered() | exp.Distinct() if isinstance(tree.this, exp.Expr):
+        case exp.Distinct(expressions=[first, *_]):
+            return of(first)
+        case exp.Paren() | exp.Neg() | exp.BitwiseNot() | exp.Ordered() | exp.Order() if isinstance(
+            tree.this, exp.Expr
+        ):
+            return of(tree.this)
+        case exp.Filter() | exp.IgnoreNulls() | exp.RespectNulls():
             return of(tree.this)
         case exp.Column():
             return columns[tree.name]
@@ -89,6 +98,10 @@ def type_of(tree: exp.Expr, columns: Mapping[str, Type]) -> Type:
             return _arithmetic(tree, of)
         case exp.IntDiv():
             return t.BIGINT
+        case exp.BitwiseAnd() | exp.BitwiseOr() | exp.BitwiseXor():
+            return t.common_type([of(tree.this), of(tree.expression)])
+        case exp.BitwiseLeftShift() | exp.BitwiseRightShift():
+            return of(tree.this)
         case exp.DPipe():
             return t.STRING
         case exp.Case():
@@ -99,6 +112,10 @@ def type_of(tree: exp.Expr, columns: Mapping[str, Type]) -> Type:
             return t.common_type([of(tree.args["true"]), *([of(otherwise)] if otherwise else [])])
         case exp.Bracket():
             return of(tree.this).element
+        case exp.Dot():
+            return of(tree.this).fields.get(tree.expression.name.lower(), t.UNKNOWN)
+        case exp.Array():
+            return _array(t.common_type([of(element) for element in tree.expressions]))
         case exp.Func() if not isinstance(tree, (exp.Connector, exp.Predicate)):
             return _function(tree, of)
         case _ if isinstance(tree, _CONDITIONS):
@@ -177,8 +194,12 @@ def _function(tree: exp.Expr, of: Callable[[exp.Expr], Type]) -> Type:
     if name == "extract" and tree.name.upper() == "SECOND":
         return t.decimal(8, 6)
     if name in ("collect_list", "collect_set", "array_agg"):
-        return Type(f"array<{first}>") if first.is_known else t.UNKNOWN
+        return _array(first)
     return _BY_NAME.get(name, t.UNKNOWN)
+
+
+def _array(element: Type) -> Type:
+    return Type(f"array<{element}>") if element.is_known else t.UNKNOWN
 
 
 def _rounded(tree: exp.Expr, argument: Type) -> Type:

@@ -75,12 +75,13 @@ class QueryBinder:
 
     def bind(self, tree: exp.Expr, around: Scope | None) -> Bound:
         """Any query expression."""
+        self.context.refuse_other_clauses(tree)
         if with_ := tree.args.get("with_"):
             return self._with(tree, with_, around)
         match tree:
             case exp.Select():
                 bound = SelectBinder(self.context, tree, around, self.bind, self._cte).bind()
-            case exp.Subquery():
+            case exp.Subquery() if not tree.args.get("joins"):
                 bound = self.bind(tree.this, around)
             case exp.SetOperation():
                 bound = self._set_operation(tree, around)
@@ -112,8 +113,6 @@ class QueryBinder:
     # --- set operations --------------------------------------------------------------------------------------------
 
     def _set_operation(self, tree: exp.SetOperation, around: Scope | None) -> Bound:
-        if tree.args.get("by_name"):
-            raise self.context.refuse("UNION BY NAME", tree)
         branches = [self._with_plain_columns(self.bind(side, around)) for side in _sides(tree)]
         widths = {len(branch.named) for branch in branches}
         if len(widths) > 1:
@@ -227,12 +226,13 @@ class QueryBinder:
         node = tree.args.get(clause)
         if node is None:
             return None
-        value = node.expression
+        value = node.args.get("expression")
         if isinstance(value, exp.Literal) and value.name.isdigit():
             return int(value.name)
         if isinstance(value, (exp.Column, exp.Var)) and value.name.upper() == "ALL":
             return None
-        raise self.context.refuse(f"{clause.upper()} {value.sql('spark')}", node, "write a whole number")
+        written = value.sql("spark") if isinstance(value, exp.Expr) else node.sql("spark")
+        raise self.context.refuse(f"{clause.upper()} {written}", node, "write a whole number")
 
 
 def _sides(tree: exp.SetOperation) -> list[exp.Expr]:

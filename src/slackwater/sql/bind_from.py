@@ -50,30 +50,31 @@ class FromBinder:
     # --- items ---------------------------------------------------------------------------------------------------
 
     def _item(self, node: exp.Expr) -> Relation:
-        """One FROM item; its columns enter the scope."""
-        self._refuse_decorations(node)
+        """One FROM item and the joins written onto it; its columns enter the scope."""
+        self.context.refuse_other_clauses(node)
+        relation = self._source(node)
+        outer, self.relation = self.relation, relation
+        for join in node.args.get("joins") or []:
+            self._join(join)
+        relation, self.relation = self.relation, outer
+        return relation
+
+    def _source(self, node: exp.Expr) -> Relation:
         match node:
             case exp.Table():
                 return self._table(node)
-            case exp.Subquery() if isinstance(node.this, exp.Table):
+            case exp.Subquery(this=exp.Table() | exp.Subquery() as inner) if _is_from_item(inner):
                 return self._parenthesized(node)
             case exp.Subquery():
                 bound = self.bind_query(node.this, self.scope.around)
-                self.scope.add(node.alias or None, self._named(node, bound))
-                return bound.relation
             case exp.Values():
                 bound = bind_values(node, self.context, self.bind_query)
-                self.scope.add(node.alias or None, self._named(node, bound))
-                return bound.relation
             case exp.Lateral():
                 raise self.context.refuse("LATERAL as the first FROM item", node)
             case _:
                 raise self.context.refuse(f"{type(node).__name__} in FROM", node)
-
-    def _refuse_decorations(self, node: exp.Expr) -> None:
-        for argument, what in (("sample", "TABLESAMPLE"), ("pivots", "PIVOT"), ("version", "time travel")):
-            if node.args.get(argument):
-                raise self.context.refuse(what, node)
+        self.scope.add(node.alias or None, self._named(node, bound))
+        return bound.relation
 
     def _table(self, node: exp.Table) -> Relation:
         if not isinstance(node.this, exp.Identifier):
@@ -85,13 +86,7 @@ class FromBinder:
         else:
             bound = self.context.renamed(bound)
         self.scope.add(node.alias or name, self._named(node, bound))
-        relation = bound.relation
-        if node.args.get("joins"):
-            outer, self.relation = self.relation, relation
-            for join in node.args["joins"]:
-                self._join(join)
-            relation, self.relation = self.relation, outer
-        return relation
+        return bound.relation
 
     def _scan(self, node: exp.Table, name: str) -> Bound:
         schema = self.context.catalog.find(name)
@@ -122,6 +117,7 @@ class FromBinder:
     # --- joins -----------------------------------------------------------------------------------------------------
 
     def _join(self, node: exp.Join) -> None:
+        self.context.refuse_other_clauses(node)
         if isinstance(node.this, exp.Lateral):
             self._lateral_join(node)
             return
@@ -235,6 +231,11 @@ class FromBinder:
         columns = generated_columns(self.context, generator, names)
         self.relation = Generate(self.relation, generator, columns, keep_empty or bool(node.args.get("outer")))
         self.scope.add(node.alias or None, [(c.name, c) for c in columns])
+
+
+def _is_from_item(node: exp.Expr) -> bool:
+    """Whether parentheses hold a FROM item rather than a query."""
+    return isinstance(node, exp.Table) or bool(node.args.get("joins") or node.args.get("alias"))
 
 
 def generated_columns(context: Context, generator: Scalar, names: list[str]) -> tuple[Column, ...]:

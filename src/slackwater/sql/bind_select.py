@@ -71,9 +71,6 @@ class SelectBinder:
             node = self.select.args.get(argument)
             if node is not None and (self.select.args.get("limit") or self.select.args.get("offset")):
                 raise self.context.refuse(f"{clause} with LIMIT", node, "write ORDER BY")
-        for argument, clause in (("kind", "SELECT AS"), ("into", "SELECT INTO"), ("connect", "CONNECT BY")):
-            if self.select.args.get(argument):
-                raise self.context.refuse(clause, self.select)
         if not self.select.expressions:
             raise self.context.wrong("SELECT without columns", self.select)
 

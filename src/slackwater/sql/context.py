@@ -16,6 +16,29 @@ from slackwater.errors import BindError, UnsupportedError
 from slackwater.sql.parse import place_of
 from slackwater.sql.scope import Named
 
+_MODIFIERS = frozenset(("order", "limit", "offset", "with_"))
+_UNDERSTOOD: tuple[tuple[type[exp.Expr], frozenset[str]], ...] = (
+    (
+        exp.Select,
+        _MODIFIERS
+        | frozenset(
+            "cluster distinct distribute expressions from_ group having hint joins laterals qualify sort where windows"
+            " operation_modifiers".split()
+        ),
+    ),
+    (exp.Table, frozenset(("this", "db", "catalog", "alias", "joins", "hints"))),
+    (exp.Subquery, _MODIFIERS | {"this", "alias", "joins"}),
+    (exp.SetOperation, _MODIFIERS | {"this", "expression", "distinct"}),
+    (exp.Values, _MODIFIERS | {"expressions", "alias"}),
+    (exp.Join, frozenset(("this", "on", "using", "kind", "side", "method", "hint"))),
+)
+_SPELT = {
+    "sample": "TABLESAMPLE",
+    "pivots": "PIVOT",
+    "version": "time travel",
+    "by_name": "UNION BY NAME",
+}
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -42,6 +65,14 @@ class Context:
     def is_aggregate(self, node: exp.Expr) -> bool:
         """Whether a call combines rows, by Spark's list and the user's."""
         return function_name(node) in self.aggregates if isinstance(node, exp.Func) else False
+
+    def refuse_other_clauses(self, node: exp.Expr) -> None:
+        """Refuses by name each clause of a node that the binder would otherwise overlook."""
+        for kind, understood in _UNDERSTOOD:
+            if isinstance(node, kind):
+                for clause, part in node.args.items():
+                    if part and clause not in understood:
+                        raise self.refuse(_SPELT.get(clause, clause.strip("_").upper()), node)
 
     def refuse(self, what: str, node: exp.Expr, hint: str | None = None) -> UnsupportedError:
         return UnsupportedError(f"{what} is not supported", place=place_of(node, self.file), hint=hint)

@@ -26,6 +26,9 @@ def _for_duckdb(node: exp.Expr) -> exp.Expr:
     match node:
         case exp.Anonymous() if node.name.lower() == "raise_error":
             return exp.Anonymous(this="error", expressions=node.expressions)
+        case exp.CountIf():
+            # DuckDB's own says null of no rows.
+            return exp.Count(this=exp.Case(ifs=[exp.If(this=node.this, true=exp.Literal.number(1))]))
         case exp.GroupingId():
             return exp.Anonymous(this="GROUPING", expressions=node.expressions)
         case exp.Lateral() if node.args.get("outer") or not isinstance(node.this, exp.Explode):

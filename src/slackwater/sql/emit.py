@@ -150,9 +150,10 @@ class _Emitter:
         return with_needed_parentheses(scalar.tree.copy().transform(spell))
 
     def _sortable(self, block: Block, relation: Relation, keys: tuple[SortKey, ...]) -> Block:
-        """A block whose sort columns Spark accepts in ORDER BY: it takes no window functions there."""
+        """A block that may be sorted: not yet cut by another order, and with no window function, which Spark refuses."""
+        is_cut = bool(keys) and block.stage is Stage.LIMITED and block.order != [self._sort(key, block) for key in keys]
         has_window = any(block.columns[key.column].find(exp.Window) for key in keys)
-        return self.closed(block, relation) if has_window else block
+        return self.closed(block, relation) if is_cut or has_window else block
 
     def _sort(self, key: SortKey, block: Block) -> exp.Ordered:
         return exp.Ordered(this=block.say(key.column), desc=key.descending, nulls_first=key.nulls_first)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import combinations, product
 
 from sqlglot import exp
@@ -12,27 +12,24 @@ Keys = tuple[exp.Expr, ...]
 
 def grouping_sets(group: exp.Group) -> tuple[list[exp.Expr], list[Keys] | None]:
     """All keys in order of appearance, and the sets of them to group by; None for a plain GROUP BY."""
-    parts: list[list[Keys]] = []
-    plain = [e for e in group.expressions if not isinstance(e, (exp.Rollup, exp.Cube, exp.GroupingSets))]
-    with_suffix = _suffix(group)
-    if with_suffix is not None:
-        parts.append(with_suffix(tuple((key,) for key in plain)))
-    else:
-        more = [e for kind in ("rollup", "cube", "grouping_sets") for e in group.args.get(kind) or []]
-        parts += [_sets_of(element) for element in (*group.expressions, *more)]
-    sets = [_joined(choice) for choice in product(*parts)]
+    suffix = _suffix(group)
+    if suffix is not None:
+        return list(_joined((key,) for key in group.expressions)), suffix
+    parts = [_sets_of(element) for element in group.expressions]
     keys = _joined(s for part in parts for s in part)
-    simple = len(plain) == len(group.expressions) and with_suffix is None and all(len(part) == 1 for part in parts)
-    return list(keys), None if simple else sets
+    plain = not any(isinstance(e, (exp.Rollup, exp.Cube, exp.GroupingSets)) for e in group.expressions)
+    return list(keys), None if plain else [_joined(choice) for choice in product(*parts)]
 
 
-def _suffix(group: exp.Group) -> Callable[[tuple[Keys, ...]], list[Keys]] | None:
-    """WITH ROLLUP and WITH CUBE behind the keys."""
-    for kind, spread in (("rollup", _rollup), ("cube", _cube)):
-        written = group.args.get(kind)
-        if written is True or (isinstance(written, list) and written and not written[0].expressions):
-            return spread
-    return None
+def _suffix(group: exp.Group) -> list[Keys] | None:
+    """The sets of a word behind the keys: `a, b WITH ROLLUP`, `a, b WITH CUBE`, `a, b GROUPING SETS (…)`."""
+    groups = tuple((key,) for key in group.expressions)
+    if group.args.get("rollup"):
+        return _rollup(groups)
+    if group.args.get("cube"):
+        return _cube(groups)
+    written = group.args.get("grouping_sets")
+    return [s for element in written for s in _sets_of(element)] if written else None
 
 
 def _sets_of(element: exp.Expr) -> list[Keys]:

@@ -1,72 +1,181 @@
-"""Spark SQL text to a syntax tree, with errors that point into the user's file."""
+"""Spark SQL text to a syntax tree, with errors that point into the user's file.
+
+sqlglot reads the text. What it reads otherwise than Spark 4 is mended here, so that all later parts see one meaning.
+Every node that knows its place knows the line and column where it starts.
+"""
 
 from __future__ import annotations
 
 import logging
+import re
+from bisect import bisect_right
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel, SqlglotError, TokenError
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ErrorLevel, TokenError
 from sqlglot.errors import ParseError as SyntaxFault
 
-from slackwater.errors import ParseError, Place, UnsupportedError
+from slackwater.errors import ParseError, Place, UnsupportedError, UserError
+
+_EXPECTED = "Slackwater plans SELECT, VALUES and WITH … SELECT"
 
 
-def parse(text: str, file: str | None = None) -> exp.Query:
+class Spark4(Spark):
+    """Spark as of version 4: a quote inside a string may be written twice."""
+
+    class Tokenizer(Spark.Tokenizer):
+        """The same words, with one more way to escape a quote."""
+
+        STRING_ESCAPES = ["'", '"', "\\"]  # noqa: RUF012
+
+
+def parse(text: str, file: str | None = None) -> exp.Expr:
     """One query; anything else is a `ParseError` or is refused by name."""
     # A statement that sqlglot does not model is refused below; its own warning would be noise.
     logging.getLogger("sqlglot").setLevel(logging.ERROR)
+    places = _Places(text, file)
     try:
-        statements = [s for s in sqlglot.parse(text, dialect="spark", error_level=ErrorLevel.RAISE) if s is not None]
+        read = sqlglot.parse(text, dialect=Spark4, error_level=ErrorLevel.RAISE)
     except SyntaxFault as fault:
-        raise _syntax_error(fault, file) from None
-    except (TokenError, SqlglotError) as fault:
-        raise ParseError(f"this does not read as Spark SQL: {_first_line(str(fault))}", place=Place(file)) from None
-    statements = [s for s in statements if not isinstance(s, exp.Semicolon)]
+        raise places.syntax_error(fault) from None
+    except TokenError as fault:
+        raise places.token_error(fault) from None
+    except RecursionError:
+        raise ParseError("this query is nested too deeply", place=Place(file)) from None
+    statements = [s for s in read if s is not None and not isinstance(s, exp.Semicolon)]
     if not statements:
         raise ParseError("there is no query here", place=Place(file), hint="write a SELECT, VALUES or WITH … SELECT")
+    for statement in statements:
+        places.put_on(statement)
     if len(statements) > 1:
-        raise ParseError(f"{len(statements)} statements, where one query is expected", place=Place(file))
-    statement = statements[0]
-    if not isinstance(statement, exp.Query):
-        kind = type(statement).__name__.upper() if not isinstance(statement, exp.Command) else statement.name.upper()
-        raise UnsupportedError(
-            f"{kind} is not a query", place=Place(file), hint="Slackwater plans SELECT, VALUES and WITH … SELECT"
-        )
-    return _with_plain_casts(statement)
+        count = len(statements)
+        raise ParseError(f"{count} statements, where one query is expected", place=place_of(statements[1], file))
+    statement = _as_spark_reads(_as_query(statements[0]))
+    if not isinstance(statement, (exp.Query, exp.Values)):
+        first = Spark4().tokenize(text)[0]
+        raise UnsupportedError(f"{first.text.upper()} is not a query", place=places.at(first.start), hint=_EXPECTED)
+    return statement
 
 
 def place_of(node: exp.Expr, file: str | None = None) -> Place:
-    """Where a node stands in the text: the first of its identifiers that knows."""
-    for part in node.find_all(exp.Identifier, bfs=False):
-        meta = part.meta
-        if "line" in meta:
-            return Place(file, meta["line"], meta["col"] - (meta["end"] - meta["start"]))
-    return Place(file)
+    """Where a node starts in the text: its own place, or the first of its parts that has one."""
+    placed = [node] if "start" in node.meta else [part for part in node.walk() if "start" in part.meta]
+    if not placed:
+        return Place(file)
+    meta = min((part.meta for part in placed), key=lambda meta: int(meta["start"]))
+    return Place(file, meta["line"], meta["col"])
 
 
-def _syntax_error(fault: SyntaxFault, file: str | None) -> ParseError:
-    first = fault.errors[0] if fault.errors else {}
-    highlight = str(first.get("highlight") or "")
-    what = str(first.get("description") or "invalid syntax").rstrip(".")
-    near = f" near `{highlight}`" if highlight else ""
-    column = first.get("col")
-    if isinstance(column, int) and highlight:
-        column -= len(highlight) - 1
-    line = first.get("line")
-    return ParseError(
-        f"this does not read as Spark SQL{near}: {what[0].lower()}{what[1:]}",
-        place=Place(file, line if isinstance(line, int) else None, column if isinstance(column, int) else None),
-    )
+def _as_query(statement: exp.Expr) -> exp.Expr:
+    """`TABLE t` as a SELECT; sqlglot takes it for a column with an alias."""
+    match statement:
+        case exp.Alias(this=exp.Column() as word) if word.name.upper() == "TABLE" and not word.table:
+            table = exp.Table(this=statement.args["alias"].copy())
+            return exp.Select(expressions=[exp.Star()], from_=exp.From(this=table))
+        case _:
+            return statement
 
 
-def _first_line(text: str) -> str:
-    return text.strip().splitlines()[0] if text.strip() else "unknown fault"
+def _as_spark_reads(tree: exp.Expr) -> exp.Expr:
+    """Words that mean something else to sqlglot: any, some and every as aggregates, exists over an array."""
+
+    def mend(node: exp.Expr) -> exp.Expr:
+        match node:
+            case exp.Any(this=exp.Paren() as argument) if not isinstance(node.parent, (exp.Like, exp.ILike)):
+                return _placed_as(node, exp.LogicalOr(this=argument.this))
+            case exp.Anonymous(expressions=[argument]) if node.name.lower() in ("some", "every"):
+                kind = exp.LogicalOr if node.name.lower() == "some" else exp.LogicalAnd
+                return _placed_as(node, kind(this=argument))
+            case exp.Exists(args={"expression": exp.Lambda() as test}):
+                return _placed_as(node, exp.Anonymous(this="exists", expressions=[node.this, test]))
+            case _:
+                return node
+
+    return tree.transform(mend, copy=False).transform(_regrouped, copy=False)
 
 
-def _with_plain_casts(tree: exp.Query) -> exp.Query:
-    """CAST and TRY_CAST as written: sqlglot reads Spark's CAST as one that never fails, which ANSI Spark's is not."""
-    for node in list(tree.find_all(exp.TryCast)):
-        if not node.args.get("safe"):
-            node.replace(exp.Cast(this=node.this, to=node.to))
-    return tree
+_BINDING: dict[type[exp.Expr], int] = {
+    exp.BitwiseOr: 1,
+    exp.BitwiseXor: 2,
+    exp.BitwiseAnd: 3,
+    exp.BitwiseLeftShift: 4,
+    exp.BitwiseRightShift: 4,
+    exp.DPipe: 5,
+    exp.Add: 5,
+    exp.Sub: 5,
+}
+
+
+def _regrouped(node: exp.Expr) -> exp.Expr:
+    """A chain of bit operators and `||` by Spark's precedence; sqlglot reads them all from left to right."""
+    inside = type(node.parent) in _BINDING and node.arg_key == "this"
+    if type(node) not in _BINDING or inside or isinstance(node, (exp.Add, exp.Sub)):
+        return node
+    operands, operators = _chain(node)
+    if len({_BINDING[type(operator)] for operator in operators}) == 1 and exp.Add not in map(type, operators):
+        return node
+
+    def read(lowest: int) -> exp.Expr:
+        left = operands.pop(0)
+        while operators and _BINDING[type(operators[0])] >= lowest:
+            operator = operators.pop(0)
+            operator.set("this", left)
+            operator.set("expression", read(_BINDING[type(operator)] + 1))
+            left = operator
+        return left
+
+    return read(0)
+
+
+def _chain(node: exp.Expr) -> tuple[list[exp.Expr], list[exp.Expr]]:
+    """The operands and operators of a chain as they are written."""
+    if type(node) not in _BINDING:
+        return [node], []
+    left, left_operators = _chain(node.this)
+    right, right_operators = _chain(node.expression)
+    return left + right, [*left_operators, node, *right_operators]
+
+
+def _placed_as(old: exp.Expr, new: exp.Expr) -> exp.Expr:
+    new.meta.update(old.meta)
+    return new
+
+
+class _Places:
+    """From offsets in the text to lines and columns, both counted from one."""
+
+    def __init__(self, text: str, file: str | None) -> None:
+        self.text = text
+        self.file = file
+        self._line_starts = [0, *(found.end() for found in re.finditer(r"\r\n|\n|\r", text))]
+
+    def at(self, offset: int) -> Place:
+        line = bisect_right(self._line_starts, offset)
+        return Place(self.file, line, offset - self._line_starts[line - 1] + 1)
+
+    def put_on(self, tree: exp.Expr) -> None:
+        """Replaces sqlglot's place of each node, which is where it ends."""
+        for node in tree.walk():
+            if "start" in node.meta:
+                place = self.at(node.meta["start"])
+                node.meta.update(line=place.line, col=place.column)
+
+    def syntax_error(self, fault: SyntaxFault) -> UserError:
+        first = fault.errors[0] if fault.errors else {}
+        what = str(first.get("description") or "invalid syntax").rstrip(".")
+        near = str(first.get("highlight") or "")
+        line, end = first.get("line"), first.get("col")
+        # sqlglot gives the last character of the word; what stands before it on its line is what we count.
+        column = end - len(near) + 1 if isinstance(end, int) and "\n" not in near else None
+        place = Place(self.file, line if isinstance(line, int) else None, column)
+        beside = f" near `{near}`" if near else ""
+        return ParseError(f"this does not read as Spark SQL{beside}: {what[0].lower()}{what[1:]}", place=place)
+
+    def token_error(self, fault: TokenError) -> UserError:
+        missing = re.fullmatch(r"Missing (.+) from \d+:(\d+)", str(fault.__cause__), re.DOTALL)
+        if missing:
+            return ParseError(f"what starts here lacks its closing {missing[1]}", place=self.at(int(missing[2])))
+        if (comment := self.text.rfind("/*")) > self.text.rfind("*/"):
+            return ParseError("the comment that starts here is not closed", place=self.at(comment))
+        return ParseError("this does not read as Spark SQL", place=Place(self.file))
