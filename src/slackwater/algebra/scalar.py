@@ -192,6 +192,26 @@ def binary(kind: type[exp.Expr], left: Scalar, right: Scalar) -> Scalar:
     return Scalar.of(kind(this=left.tree.copy(), expression=right.tree.copy()), left.columns | right.columns)
 
 
+def product(left: Scalar, right: Scalar) -> Scalar:
+    return binary(exp.Mul, left, right)
+
+
+def quotient(left: Scalar, right: Scalar) -> Scalar:
+    return binary(exp.Div, left, right)
+
+
+def difference(left: Scalar, right: Scalar) -> Scalar:
+    return binary(exp.Sub, left, right)
+
+
+def negative(operand: Scalar) -> Scalar:
+    return unary(exp.Neg, operand)
+
+
+def greater(left: Scalar, right: Scalar) -> Scalar:
+    return binary(exp.GT, left, right)
+
+
 def equality(left: Scalar, right: Scalar) -> Scalar:
     return binary(exp.EQ, left, right)
 

@@ -42,13 +42,14 @@ class TableSchema:
     """What is known of a base table without looking at its data.
 
     `keys` are sets of column names that identify a row. `changing` says whether rows may still arrive, change or go
-    during the schedule; a static table has no version.
+    during the schedule; a static table has no version. `append_only` promises that rows only arrive.
     """
 
     name: str
     fields: tuple[Field, ...]
     keys: tuple[frozenset[str], ...] = ()
     changing: bool = True
+    append_only: bool = True
 
     def column_names(self) -> list[str]:
         return [f.name for f in self.fields]

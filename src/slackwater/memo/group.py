@@ -1,0 +1,51 @@
+"""A group of the memo: one time-varying relation, its equal expressions, its forms and its named relatives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from slackwater.algebra.properties import Properties
+from slackwater.algebra.relation import Relation
+from slackwater.algebra.schema import Column
+from slackwater.time.forms import Form, GroupId, GroupLeaf
+from slackwater.time.version import Mask
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One way to compute a form: an expression whose leaves are forms, found by a rule."""
+
+    tree: Relation
+    rule: str
+
+    def leaves(self) -> tuple[Form, ...]:
+        """The forms it reads, each once, in order of appearance."""
+        found = dict.fromkeys(node for node in self.tree.walk() if isinstance(node, Form))
+        return tuple(found)
+
+
+@dataclass
+class Group:
+    """What the memo knows of one relation. Only the memo and the search add to it.
+
+    `tables` is the mask of the changing tables below; `retracts` says whether its deltas may take rows away.
+    Intra-TVR links are `forms`; inter-TVR links are `relatives`, by name (`positive` is the papers' Qᴾ).
+    """
+
+    id: GroupId
+    columns: tuple[Column, ...]
+    properties: Properties
+    tables: Mask
+    retracts: bool
+    expressions: list[Relation] = field(default_factory=list)
+    forms: dict[Form, list[Alternative]] = field(default_factory=dict)
+    relatives: dict[str, GroupLeaf | None] = field(default_factory=dict)
+
+    @property
+    def leaf(self) -> GroupLeaf:
+        """The group as an operator's input."""
+        return GroupLeaf(self.id, self.columns, self.properties)
+
+    @property
+    def is_static(self) -> bool:
+        return self.tables == 0

@@ -1,0 +1,132 @@
+"""The memo: groups of equal expressions, interned.
+
+`insert` gives the group of a relation, new or known; `add` says that another expression is equal to a group. An
+expression's inputs are `GroupLeaf`s, so an expression stands for as many plans as its inputs have.
+
+Invariants are numbered in `docs/invariants.md` and checked by `memo/check.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from slackwater.algebra.properties import derive
+from slackwater.algebra.relation import Relation, Scan
+from slackwater.algebra.schema import Column
+from slackwater.errors import InternalError
+from slackwater.memo.group import Alternative, Group
+from slackwater.time.forms import Form, GroupId, GroupLeaf, Kind
+from slackwater.time.version import OLD, ChangingTables, Mask, restricted
+
+
+class Memo:
+    """All groups of one planning problem."""
+
+    def __init__(self, tables: ChangingTables, retracting: Iterable[str] = ()) -> None:
+        self.tables = tables
+        self.retracting = frozenset(retracting)
+        self._groups: list[Group] = []
+        self._owner: dict[Relation, GroupId] = {}
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(self._groups)
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def __getitem__(self, group: GroupId) -> Group:
+        return self._groups[group]
+
+    # --- relations ---------------------------------------------------------------------------------------------------
+
+    def insert(self, relation: Relation) -> GroupLeaf:
+        """The group of a relation; its inputs are inserted first."""
+        if isinstance(relation, GroupLeaf):
+            return relation
+        expression = self._over_leaves(relation)
+        owner = self._owner.get(expression)
+        if owner is None:
+            owner = self._new_group(expression)
+        return self._groups[owner].leaf
+
+    def add(self, group: GroupId, relation: Relation) -> bool:
+        """Says that a relation equals a group; False when that was known, here or of another group."""
+        expression = self._over_leaves(relation)
+        if expression in self._owner:
+            return False
+        home = self._groups[group]
+        if set(expression.columns) != set(home.columns):
+            raise InternalError(
+                f"{type(expression).__name__} has columns {sorted(c.id for c in expression.columns)}, "
+                f"its group {group} has {sorted(c.id for c in home.columns)}"
+            )
+        self._owner[expression] = group
+        home.expressions.append(expression)
+        return True
+
+    def _over_leaves(self, relation: Relation) -> Relation:
+        return relation.with_inputs(*(self.insert(below) for below in relation.inputs))
+
+    def _new_group(self, expression: Relation) -> GroupId:
+        group = GroupId(len(self._groups))
+        known = derive(expression)
+        self._groups.append(
+            Group(
+                group,
+                expression.columns,
+                known,
+                self.tables.mask(known.changing_tables),
+                retracts=not known.monotone or bool(known.changing_tables & self.retracting),
+                expressions=[expression],
+            )
+        )
+        self._owner[expression] = group
+        return group
+
+    def scan_of(self, group: GroupId) -> Scan | None:
+        """The base table that a group is, if it is one."""
+        first = self._groups[group].expressions[0]
+        return first if isinstance(first, Scan) else None
+
+    # --- forms -------------------------------------------------------------------------------------------------------
+
+    def snapshot(self, group: GroupId, version: Mask, *, partial: tuple[Column, ...] | None = None) -> Form:
+        """A version of a group; of an aggregate also as partial aggregates, with these columns."""
+        home = self._groups[group]
+        until = restricted(version, home.tables)
+        names = home.columns if partial is None else partial
+        return Form(Kind.SNAPSHOT, group, OLD, until, partial is not None, False, names)
+
+    def delta(self, group: GroupId, since: Mask, until: Mask, *, partial: tuple[Column, ...] | None = None) -> Form:
+        """What changes between two versions of a group."""
+        home = self._groups[group]
+        names = home.columns if partial is None else partial
+        signed = home.retracts and partial is None
+        start, end = restricted(since, home.tables), restricted(until, home.tables)
+        return Form(Kind.DELTA, group, start, end, partial is not None, signed, names)
+
+    def completion(
+        self, group: GroupId, since: Mask, until: Mask, *, partial: tuple[Column, ...] | None = None
+    ) -> Form:
+        """What merges the old, never retracted part of a group into the new whole."""
+        home = self._groups[group]
+        names = home.columns if partial is None else partial
+        start, end = restricted(since, home.tables), restricted(until, home.tables)
+        return Form(Kind.COMPLETION, group, start, end, partial is not None, False, names)
+
+    def alternatives(self, form: Form) -> list[Alternative]:
+        """The known ways to compute a form."""
+        return self._groups[form.group].forms.setdefault(form, [])
+
+    def offer(self, form: Form, alternative: Alternative) -> bool:
+        """Another way to compute a form; False when it was known."""
+        known = self.alternatives(form)
+        if any(other.tree == alternative.tree for other in known):
+            return False
+        if set(alternative.tree.columns) != set(form.columns):
+            raise InternalError(
+                f"rule {alternative.rule} gives {form} the columns {sorted(c.id for c in alternative.tree.columns)}, "
+                f"not {sorted(c.id for c in form.columns)}"
+            )
+        known.append(alternative)
+        return True

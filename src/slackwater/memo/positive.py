@@ -1,0 +1,50 @@
+"""Qᴾ: the part of a relation that is never retracted while its tables only grow.
+
+An inter-TVR link of the memo, named `positive`: the same query with every operator that takes rows back weakened to
+one that does not. An outer join keeps its inner part; a filter, projection or union keeps that of its inputs; an anti
+join, an aggregate, a window or a limit keeps nothing.                                       [Tempura §4.2, Eq. 3]
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from slackwater.algebra.relation import Expand, Filter, Generate, Join, JoinKind, Project, Relation, Union
+from slackwater.memo.memo import Memo
+from slackwater.time.forms import GroupLeaf
+
+LINK = "positive"
+
+
+def positive_part(memo: Memo, leaf: GroupLeaf) -> GroupLeaf | None:
+    """The group of Qᴾ; the group itself where nothing is ever retracted, None where nothing is safe."""
+    group = memo[leaf.group]
+    if not group.retracts:
+        return leaf
+    if LINK not in group.relatives:
+        shrinks = bool(group.properties.changing_tables & memo.retracting)
+        relation = None if shrinks else _positive(memo, group.expressions[0])
+        group.relatives[LINK] = None if relation is None else memo.insert(relation)
+    return group.relatives[LINK]
+
+
+def _positive(memo: Memo, node: Relation) -> Relation | None:
+    parts = [positive_part(memo, below) for below in node.inputs if isinstance(below, GroupLeaf)]
+    match node:
+        case Filter() | Project() | Expand() | Generate():
+            return None if parts[0] is None else node.with_inputs(parts[0])
+        case Join():
+            left, right = parts
+            if left is None or (right is None and node.kind is not JoinKind.ANTI):
+                return None
+            if node.kind is JoinKind.ANTI:
+                settled = isinstance(node.right, GroupLeaf) and memo[node.right.group].is_static
+                return replace(node, left=left) if settled else None
+            assert right is not None
+            kind = JoinKind.SEMI if node.kind is JoinKind.SEMI else JoinKind.INNER
+            return Join(kind, left, right, node.condition)
+        case Union():
+            kept = [(p, s) for p, s in zip(parts, node.sources, strict=True) if p is not None]
+            return Union(tuple(p for p, _ in kept), node.names, tuple(s for _, s in kept)) if kept else None
+        case _:
+            return None

@@ -1,0 +1,1 @@
+"""TVR-generating rules: a form of an operator from forms of its inputs."""

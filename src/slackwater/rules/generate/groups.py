@@ -1,0 +1,125 @@
+"""Deltas of whole groups: aggregates, distinct, windows, top rows.
+
+What merges is kept as partial aggregates. What does not (a median, a minimum under deletes, a window) is computed anew
+for the groups that a change touches, and only for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from slackwater.algebra.relation import Aggregate, Join, JoinKind, Limit, Relation, Union, Window
+from slackwater.algebra.schema import Column
+from slackwater.rules.form_rule import Goal, generates
+from slackwater.rules.signed import all_of, distinct_keys, negated, touched
+from slackwater.time.forms import GroupLeaf, Kind
+
+
+def _leaf(relation: Relation) -> GroupLeaf:
+    assert isinstance(relation, GroupLeaf)
+    return relation
+
+
+@generates(Kind.SNAPSHOT, of=Aggregate, partial=True)
+def partial_aggregate(goal: Goal, node: Aggregate) -> Iterator[Relation]:
+    """γ° R      Initialize and Iterate over a snapshot                                       [Yu et al. 2009]"""
+    partials = goal.partials(node)
+    if partials is not None:
+        yield partials.of_rows(goal.new(_leaf(node.input)))
+
+
+@generates(Kind.DELTA, of=Aggregate, partial=True)
+def partial_aggregate_of_delta(goal: Goal, node: Aggregate) -> Iterator[Relation]:
+    """Δ(γ° R)  =  γ°(ΔR)
+
+    Partial aggregates are linear: those of the change, signs included, merge into those of the old rows.
+    """
+    partials = goal.partials(node)
+    if partials is not None:
+        yield partials.of_rows(goal.delta(_leaf(node.input)))
+
+
+@generates(Kind.DELTA, of=Aggregate)
+def delta_of_aggregate_from_partials(goal: Goal, node: Aggregate) -> Iterator[Relation]:
+    """Δ(γ R)  =  final(γ° K + Δγ°) − final(γ° K)      K: the old groups that Δγ° touches
+
+    Only touched groups change, and both their old and new rows can be read off partial aggregates.
+    """
+    partials = goal.partials(node)
+    if partials is None or not goal.form.signed:
+        return
+    change = goal.memo.delta(goal.form.group, goal.form.since, goal.form.until, partial=partials.columns)
+    before = goal.memo.snapshot(goal.form.group, goal.form.since, partial=partials.columns)
+    groups = touched(before, node.keys, change)
+    columns = partials.columns
+    together = Union((groups, change), columns, (columns, columns))
+    after = partials.final(partials.merge(together))
+    yield all_of(goal.form.columns, [after, negated(partials.final(groups))])
+
+
+@generates(Kind.DELTA, of=Aggregate)
+def delta_of_affected_groups(goal: Goal, node: Aggregate) -> Iterator[Relation]:
+    """Δ(γ R)  =  γ(R' ⋉ K) − γ(R ⋉ K)      K: the keys of ΔR
+
+    Holds for any function of whole groups: median, collect_list, count distinct, a minimum under deletes.
+    """
+    if not goal.form.signed:
+        return
+    leaf = _leaf(node.input)
+    change = goal.delta(leaf)
+    after = replace(node, input=touched(goal.new(leaf), node.keys, change))
+    before = replace(node, input=touched(goal.old(leaf), node.keys, change))
+    yield all_of(goal.form.columns, [after, negated(before)])
+
+
+@generates(Kind.DELTA, of=Aggregate)
+def delta_of_growing_distinct(goal: Goal, node: Aggregate) -> Iterator[Relation]:
+    """Δ(δ R)  =  δ(ΔR) ▷ R      only arrivals: a row is news just if it was not there"""
+    leaf = _leaf(node.input)
+    if not node.is_distinct or goal.retracts(leaf) or not node.keys:
+        return
+    known, same = distinct_keys(goal.old(leaf), node.keys)
+    yield Join(JoinKind.ANTI, replace(node, input=goal.delta(leaf)), known, same)
+
+
+@generates(Kind.DELTA, of=Window)
+def delta_of_affected_windows(goal: Goal, node: Window) -> Iterator[Relation]:
+    """Δ(ω R)  =  ω(R' ⋉ K) − ω(R ⋉ K)      K: the partitions of ΔR
+
+    A window function sees its partition only. Not without PARTITION BY: every row would be touched.
+    """
+    leaf = _leaf(node.input)
+    common = [c for c in node.calls[0][1].partition if all(c in call.partition for _, call in node.calls)]
+    if not common or not goal.form.signed:
+        return
+    keys: list[Column] = common
+    change = goal.delta(leaf)
+    after = replace(node, input=touched(goal.new(leaf), keys, change))
+    before = replace(node, input=touched(goal.old(leaf), keys, change))
+    yield all_of(goal.form.columns, [after, negated(before)])
+
+
+@generates(Kind.SNAPSHOT, of=Limit)
+def top_rows_of_arrivals(goal: Goal, node: Limit) -> Iterator[Relation]:
+    """top R'  =  top(top R ∪ ΔR)      only arrivals, no offset
+
+    A row that is not among the first of the old rows never will be among the first of more.
+    """
+    leaf = _leaf(node.input)
+    if node.offset or goal.retracts(leaf) or goal.form.until == 0 or goal.form.until != goal.group.tables:
+        return
+    before = goal.memo.snapshot(goal.form.group, goal.form.since)
+    change = goal.memo.delta(leaf.group, goal.form.since, goal.form.until)
+    yield replace(node, input=all_of(goal.form.columns, [before, change]))
+
+
+RULES = (
+    partial_aggregate,
+    partial_aggregate_of_delta,
+    delta_of_aggregate_from_partials,
+    delta_of_affected_groups,
+    delta_of_growing_distinct,
+    delta_of_affected_windows,
+    top_rows_of_arrivals,
+)

@@ -1,0 +1,145 @@
+"""Deltas of joins: inner joins are bilinear; semi and anti joins react on the right only to what it newly decides.
+
+Every outer join is its inner part plus its padded anti part, so four laws carry all kinds and any condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from slackwater.algebra.relation import Join, JoinKind, Project, Relation
+from slackwater.algebra.scalar import Scalar, product, reference
+from slackwater.rules.form_rule import Goal, generates
+from slackwater.rules.signed import all_of, negated, padded, plain, twin
+from slackwater.time.forms import WEIGHT, GroupLeaf, Kind
+
+
+def _sides(node: Join) -> tuple[GroupLeaf, GroupLeaf]:
+    assert isinstance(node.left, GroupLeaf)
+    assert isinstance(node.right, GroupLeaf)
+    return node.left, node.right
+
+
+def inner_terms(goal: Goal, left: GroupLeaf, right: GroupLeaf, condition: Scalar) -> list[Relation]:
+    """ΔL ⋈ R' and L ⋈ ΔR, as far as the sides move."""
+    terms: list[Relation] = []
+    if goal.moves(left):
+        terms.append(Join(JoinKind.INNER, goal.delta(left), goal.new(right), condition))
+    if goal.moves(right):
+        terms.append(Join(JoinKind.INNER, goal.old(left), goal.delta(right), condition))
+    return terms
+
+
+def anti_terms(goal: Goal, left: GroupLeaf, right: GroupLeaf, condition: Scalar) -> list[Relation]:
+    """ΔL ▷ R', and the old left rows that a change on the right has decided otherwise."""
+    terms: list[Relation] = []
+    if goal.moves(left):
+        terms.append(Join(JoinKind.ANTI, goal.delta(left), goal.new(right), condition))
+    if goal.moves(right):
+        near = Join(JoinKind.SEMI, goal.old(left), plain(goal.delta(right)), condition)
+        if goal.retracts(right):
+            terms.append(Join(JoinKind.ANTI, near, goal.new(right), condition))
+        terms.append(negated(Join(JoinKind.ANTI, near, goal.old(right), condition)))
+    return terms
+
+
+@generates(Kind.DELTA, of=Join)
+def delta_of_inner_join(goal: Goal, node: Join) -> Iterator[Relation]:
+    """Δ(L ⋈ R)  =  ΔL ⋈ R' + L ⋈ ΔR                                                       [Griffin & Libkin 95]"""
+    if node.kind is JoinKind.INNER:
+        yield all_of(goal.form.columns, inner_terms(goal, *_sides(node), node.condition))
+
+
+@generates(Kind.DELTA, of=Join)
+def delta_of_inner_join_in_three_terms(goal: Goal, node: Join) -> Iterator[Relation]:
+    """Δ(L ⋈ R)  =  ΔL ⋈ R + L ⋈ ΔR + ΔL ⋈ ΔR
+
+    Reads only old snapshots, which may be at hand as states when new ones are not. Only where both sides move.
+    """
+    left, right = _sides(node)
+    if node.kind is not JoinKind.INNER or not (goal.moves(left) and goal.moves(right)):
+        return
+    other = twin(WEIGHT)
+    change = goal.delta(right)
+    both: Relation = change
+    if goal.delta(left).signed and change.signed:
+        items = tuple((c if c != WEIGHT else other, reference(c)) for c in change.columns)
+        both = Project(change, items)
+    joined: Relation = Join(JoinKind.INNER, goal.delta(left), both, node.condition)
+    if other in joined.columns:
+        weight = product(reference(WEIGHT), reference(other))
+        kept = tuple((c, reference(c)) for c in joined.columns if c not in (WEIGHT, other))
+        joined = Project(joined, (*kept, (WEIGHT, weight)))
+    terms = [
+        Join(JoinKind.INNER, goal.delta(left), goal.old(right), node.condition),
+        Join(JoinKind.INNER, goal.old(left), change, node.condition),
+        joined,
+    ]
+    yield all_of(goal.form.columns, terms)
+
+
+@generates(Kind.DELTA, of=Join)
+def delta_of_semi_join(goal: Goal, node: Join) -> Iterator[Relation]:
+    """Δ(L ⋉ R)  =  ΔL ⋉ R' + N ⋉ R' − N ⋉ R      N = L ⋉ ΔR, the old rows that a change on the right is near
+
+    Linear on the left. On the right only rows in N can change sides. Where nothing is retracted, a row of N has a
+    partner now and is news just if it had none: + N ▷ R.                               [Griffin & Kumar 98]
+    """
+    if node.kind is not JoinKind.SEMI:
+        return
+    left, right = _sides(node)
+    terms: list[Relation] = []
+    if goal.moves(left):
+        terms.append(Join(JoinKind.SEMI, goal.delta(left), goal.new(right), node.condition))
+    if goal.moves(right):
+        near = Join(JoinKind.SEMI, goal.old(left), plain(goal.delta(right)), node.condition)
+        if goal.retracts(right):
+            terms.append(Join(JoinKind.SEMI, near, goal.new(right), node.condition))
+            terms.append(negated(Join(JoinKind.SEMI, near, goal.old(right), node.condition)))
+        else:
+            terms.append(Join(JoinKind.ANTI, near, goal.old(right), node.condition))
+    yield all_of(goal.form.columns, terms)
+
+
+@generates(Kind.DELTA, of=Join)
+def delta_of_anti_join(goal: Goal, node: Join) -> Iterator[Relation]:
+    """Δ(L ▷ R)  =  ΔL ▷ R' + N ▷ R' − N ▷ R      N = L ⋉ ΔR
+
+    The mirror of the semi join; it holds for any condition, so for the null-aware one of NOT IN too. Where the right
+    side never retracts, no row of N is without a partner now.                          [Griffin & Kumar 98]
+    """
+    if node.kind is JoinKind.ANTI:
+        yield all_of(goal.form.columns, anti_terms(goal, *_sides(node), node.condition))
+
+
+@generates(Kind.DELTA, of=Join)
+def delta_of_left_outer_join(goal: Goal, node: Join) -> Iterator[Relation]:
+    """Δ(L ⟕ R)  =  Δ(L ⋈ R) + pad Δ(L ▷ R)                                                [Griffin & Kumar 98]"""
+    if node.kind is not JoinKind.LEFT:
+        return
+    left, right = _sides(node)
+    terms = inner_terms(goal, left, right, node.condition)
+    terms += [padded(term, right.columns) for term in anti_terms(goal, left, right, node.condition)]
+    yield all_of(goal.form.columns, terms)
+
+
+@generates(Kind.DELTA, of=Join)
+def delta_of_full_outer_join(goal: Goal, node: Join) -> Iterator[Relation]:
+    """Δ(L ⟗ R)  =  Δ(L ⋈ R) + pad Δ(L ▷ R) + pad Δ(R ▷ L)                                 [Griffin & Kumar 98]"""
+    if node.kind is not JoinKind.FULL:
+        return
+    left, right = _sides(node)
+    terms = inner_terms(goal, left, right, node.condition)
+    terms += [padded(term, right.columns) for term in anti_terms(goal, left, right, node.condition)]
+    terms += [padded(term, left.columns) for term in anti_terms(goal, right, left, node.condition)]
+    yield all_of(goal.form.columns, terms)
+
+
+RULES = (
+    delta_of_inner_join,
+    delta_of_inner_join_in_three_terms,
+    delta_of_semi_join,
+    delta_of_anti_join,
+    delta_of_left_outer_join,
+    delta_of_full_outer_join,
+)

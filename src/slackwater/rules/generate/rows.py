@@ -1,0 +1,65 @@
+"""Deltas of operators that look at each row alone, and of unions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from slackwater.algebra.relation import Expand, Filter, Generate, Project, Relation, Union
+from slackwater.algebra.scalar import reference
+from slackwater.rules.form_rule import Goal, generates
+from slackwater.rules.signed import all_of, keeping
+from slackwater.time.forms import WEIGHT, GroupLeaf, Kind
+
+
+def _leaf(relation: Relation) -> GroupLeaf:
+    assert isinstance(relation, GroupLeaf)
+    return relation
+
+
+@generates(Kind.DELTA, of=Filter)
+def delta_of_filter(goal: Goal, node: Filter) -> Iterator[Relation]:
+    """Δ(σp R)  =  σp(ΔR)
+
+    A filter judges each row alone, so a change in is a change out.                          [Griffin & Libkin 95]
+    """
+    yield Filter(goal.delta(_leaf(node.input)), node.predicate)
+
+
+@generates(Kind.DELTA, of=Project)
+def delta_of_project(goal: Goal, node: Project) -> Iterator[Relation]:
+    """Δ(π R)  =  π(ΔR)
+
+    Weights pass through; rows that become equal add theirs up by standing side by side.     [Griffin & Libkin 95]
+    """
+    change = goal.delta(_leaf(node.input))
+    weight = ((WEIGHT, reference(WEIGHT)),) if change.signed else ()
+    yield Project(change, (*node.items, *weight))
+
+
+@generates(Kind.DELTA, of=Expand)
+def delta_of_expand(goal: Goal, node: Expand) -> Iterator[Relation]:
+    """Δ(R × sets)  =  ΔR × sets      grouping sets copy each row alone"""
+    yield keeping(replace(node, input=goal.delta(_leaf(node.input))), goal.form.columns)
+
+
+@generates(Kind.DELTA, of=Generate)
+def delta_of_generate(goal: Goal, node: Generate) -> Iterator[Relation]:
+    """Δ(explode R)  =  explode(ΔR)      a generator sees each row alone"""
+    yield keeping(replace(node, input=goal.delta(_leaf(node.input))), goal.form.columns)
+
+
+@generates(Kind.DELTA, of=Union)
+def delta_of_union(goal: Goal, node: Union) -> Iterator[Relation]:
+    """Δ(R ∪ S)  =  ΔR ∪ ΔS                                                                [Griffin & Libkin 95]"""
+    terms: list[Relation] = []
+    for branch, sources in zip(node.branches, node.sources, strict=True):
+        if goal.moves(_leaf(branch)):
+            change = goal.delta(_leaf(branch))
+            weight = ((WEIGHT, reference(WEIGHT)),) if change.signed else ()
+            named = tuple((name, reference(s)) for name, s in zip(node.names, sources, strict=True))
+            terms.append(Project(change, (*named, *weight)))
+    yield all_of(goal.form.columns, terms)
+
+
+RULES = (delta_of_filter, delta_of_project, delta_of_expand, delta_of_generate, delta_of_union)

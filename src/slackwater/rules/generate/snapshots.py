@@ -1,0 +1,20 @@
+"""The batch way: an operator over the snapshots of its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from slackwater.algebra.relation import Relation, Scan
+from slackwater.rules.form_rule import Family, Goal, generates
+from slackwater.time.forms import GroupLeaf, Kind
+
+
+@generates(Kind.SNAPSHOT, of=Relation, family=Family.SNAPSHOT)
+def snapshot_of_operator(goal: Goal, node: Relation) -> Iterator[Relation]:
+    """op(R)@v  =  op(R@v)      a query over a time-varying relation is a query over each of its versions"""
+    if not isinstance(node, Scan):
+        leaves = [leaf for leaf in node.inputs if isinstance(leaf, GroupLeaf)]
+        yield node.with_inputs(*(goal.new(leaf) for leaf in leaves))
+
+
+RULES = (snapshot_of_operator,)

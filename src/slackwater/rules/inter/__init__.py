@@ -1,0 +1,1 @@
+"""Inter-TVR rules: a form of a relation through its relatives."""

@@ -1,0 +1,158 @@
+"""Hold-back (IM-2): compute early what will never be retracted, and the rest when the data is complete.
+
+Q = Qᴾ + Qᴺ. The completion Δᴾ Q is what merges the *old* Qᴾ into the *new* Q: the change of Qᴾ and all of the new Qᴺ,
+in one pass. So early runs maintain Qᴾ, which only grows, and the run that delivers adds the completion. Only where the
+base tables only grow: a deleted row could take back what was promised.                     [Tempura §4.2, Eq. 3]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from slackwater.algebra.relation import (
+    Aggregate,
+    Expand,
+    Filter,
+    Generate,
+    Join,
+    JoinKind,
+    Project,
+    Relation,
+    Scan,
+    Union,
+)
+from slackwater.algebra.scalar import reference
+from slackwater.rules.form_rule import Goal, relates
+from slackwater.rules.signed import all_of, padded
+from slackwater.time.forms import GroupLeaf, Kind
+
+
+def _leaf(relation: Relation) -> GroupLeaf:
+    assert isinstance(relation, GroupLeaf)
+    return relation
+
+
+def _is_whole_step(goal: Goal) -> bool:
+    return goal.form.until == goal.group.tables and goal.form.until != 0
+
+
+@relates(Kind.SNAPSHOT)
+def complete_positive_part(goal: Goal, node: Relation) -> Iterator[Relation]:
+    """Q'  =  Qᴾ + Δᴾ Q      the old part that nothing retracts, and what completes it"""
+    part = goal.positive(goal.group.leaf)
+    if isinstance(node, Scan) or not _is_whole_step(goal) or part is None or part.group == goal.form.group:
+        return
+    yield all_of(goal.form.columns, [goal.old(part), goal.completion(goal.group.leaf)])
+
+
+@relates(Kind.SNAPSHOT, of=Aggregate, partial=True)
+def complete_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Relation]:
+    """γ°Q'  =  γ°Qᴾ +γ γ°(Δᴾ Q)      aggregate early what nothing retracts"""
+    leaf = _leaf(node.input)
+    part, partials = goal.positive(leaf), goal.partials(node)
+    if not _is_whole_step(goal) or part is None or part.group == leaf.group or partials is None:
+        return
+    early = goal.group_of(replace(node, input=part))
+    before = goal.memo.snapshot(early.group, goal.form.since, partial=partials.columns)
+    columns = partials.columns
+    rest = partials.of_rows(goal.completion(leaf))
+    yield partials.merge(Union((before, rest), columns, (columns, columns)))
+
+
+@relates(Kind.COMPLETION, of=Filter)
+def completion_of_filter(goal: Goal, node: Filter) -> Iterator[Relation]:
+    """Δᴾ(σp R)  =  σp(Δᴾ R)"""
+    yield Filter(goal.completion(_leaf(node.input)), node.predicate)
+
+
+@relates(Kind.COMPLETION, of=Project)
+def completion_of_project(goal: Goal, node: Project) -> Iterator[Relation]:
+    """Δᴾ(π R)  =  π(Δᴾ R)"""
+    yield Project(goal.completion(_leaf(node.input)), node.items)
+
+
+@relates(Kind.COMPLETION, of=Expand)
+def completion_of_expand(goal: Goal, node: Expand) -> Iterator[Relation]:
+    """Δᴾ(R × sets)  =  Δᴾ R × sets"""
+    yield replace(node, input=goal.completion(_leaf(node.input)))
+
+
+@relates(Kind.COMPLETION, of=Generate)
+def completion_of_generate(goal: Goal, node: Generate) -> Iterator[Relation]:
+    """Δᴾ(explode R)  =  explode(Δᴾ R)"""
+    yield replace(node, input=goal.completion(_leaf(node.input)))
+
+
+@relates(Kind.COMPLETION, of=Union)
+def completion_of_union(goal: Goal, node: Union) -> Iterator[Relation]:
+    """Δᴾ(R ∪ S)  =  Δᴾ R ∪ Δᴾ S"""
+    terms: list[Relation] = []
+    for branch, sources in zip(node.branches, node.sources, strict=True):
+        leaf = _leaf(branch)
+        if goal.moves(leaf):
+            named = tuple((name, reference(s)) for name, s in zip(node.names, sources, strict=True))
+            terms.append(Project(goal.completion(leaf), named))
+    yield all_of(goal.form.columns, terms)
+
+
+def _inner_terms(goal: Goal, node: Join) -> list[Relation]:
+    """L'⋈R' without Lᴾ⋈Rᴾ: Δᴾ L ⋈ R' + Lᴾ ⋈ Δᴾ R."""
+    left, right = _leaf(node.left), _leaf(node.right)
+    part = goal.positive(left)
+    terms: list[Relation] = []
+    if goal.moves(left) or part is None:
+        terms.append(Join(JoinKind.INNER, goal.completion(left), goal.new(right), node.condition))
+    if part is not None and goal.moves(right):
+        terms.append(Join(JoinKind.INNER, goal.old(part), goal.completion(right), node.condition))
+    return terms
+
+
+@relates(Kind.COMPLETION, of=Join)
+def completion_of_join(goal: Goal, node: Join) -> Iterator[Relation]:
+    """Δᴾ(L ⋈ R)  =  Δᴾ L ⋈ R' + Lᴾ ⋈ Δᴾ R;  an outer join adds pad(L' ▷ R') and, if full, pad(R' ▷ L')
+
+    With L' = Lᴾ + Δᴾ L and R' = Rᴾ + Δᴾ R, take Lᴾ ⋈ Rᴾ away from L' ⋈ R'. Padding is held back as a whole.
+    """
+    left, right = _leaf(node.left), _leaf(node.right)
+    match node.kind:
+        case JoinKind.INNER:
+            yield all_of(goal.form.columns, _inner_terms(goal, node))
+        case JoinKind.LEFT | JoinKind.FULL:
+            terms = _inner_terms(goal, node)
+            alone = Join(JoinKind.ANTI, goal.new(left), goal.new(right), node.condition)
+            terms.append(padded(alone, right.columns))
+            if node.kind is JoinKind.FULL:
+                other = Join(JoinKind.ANTI, goal.new(right), goal.new(left), node.condition)
+                terms.append(padded(other, left.columns))
+            yield all_of(goal.form.columns, terms)
+        case JoinKind.SEMI:
+            yield from _completion_of_semi_join(goal, node)
+        case JoinKind.ANTI:
+            if not goal.moves(right):
+                yield Join(JoinKind.ANTI, goal.completion(left), goal.new(right), node.condition)
+
+
+def _completion_of_semi_join(goal: Goal, node: Join) -> Iterator[Relation]:
+    """Δᴾ L ⋉ R', and the old safe left rows that have found their first partner."""
+    left, right = _leaf(node.left), _leaf(node.right)
+    part, partners = goal.positive(left), goal.positive(right)
+    terms: list[Relation] = []
+    if goal.moves(left) or part is None:
+        terms.append(Join(JoinKind.SEMI, goal.completion(left), goal.new(right), node.condition))
+    if part is not None and partners is not None and goal.moves(right):
+        waiting = Join(JoinKind.ANTI, goal.old(part), goal.old(partners), node.condition)
+        terms.append(Join(JoinKind.SEMI, waiting, goal.new(right), node.condition))
+    yield all_of(goal.form.columns, terms)
+
+
+RULES = (
+    complete_positive_part,
+    complete_partial_aggregates,
+    completion_of_filter,
+    completion_of_project,
+    completion_of_expand,
+    completion_of_generate,
+    completion_of_union,
+    completion_of_join,
+)

@@ -1,0 +1,86 @@
+"""Old and change make new; new without old makes the change; partial aggregates make rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from slackwater.algebra import types as t
+from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Generate, Limit, Relation, Scan, Union
+from slackwater.algebra.scalar import call, greater, literal, reference
+from slackwater.algebra.schema import Column, ColumnId
+from slackwater.rules.form_rule import Goal, converts
+from slackwater.rules.signed import all_of, keeping, negated, weighted
+from slackwater.time.forms import WEIGHT, Kind
+
+TIMES = Column(ColumnId("#sum"), "times", t.BIGINT)
+COPY = Column(ColumnId("#copy"), "copy_number", t.BIGINT)
+
+
+def consolidated(rows: Relation, columns: tuple[Column, ...], *, unique: bool) -> Relation:
+    """Signed rows as plain ones: weights of equal rows added up, each row repeated that often."""
+    summed = Aggregate(rows, columns, ((TIMES, AggregateCall("sum", (reference(WEIGHT),), t.BIGINT)),))
+    alive: Relation = Filter(summed, greater(reference(TIMES), literal(0)))
+    if not unique:
+        numbers = call("explode", call("sequence", literal(1), reference(TIMES)))
+        alive = Generate(alive, numbers, (COPY,))
+    return keeping(alive, columns)
+
+
+def _is_whole_step(goal: Goal) -> bool:
+    """Whether the goal is the new end of an interval that has an old one."""
+    return goal.form.until == goal.group.tables and goal.form.until != 0
+
+
+@converts(Kind.SNAPSHOT)
+def merge_delta(goal: Goal, node: Relation) -> Iterator[Relation]:
+    """R'  =  R +# ΔR
+
+    Only the immediately preceding snapshot is merged with (left-deep). Rows that only arrive are appended; signed
+    rows are consolidated. A base table is its own history.
+    """
+    if isinstance(node, (Scan, Limit)) or not _is_whole_step(goal):
+        return
+    before = goal.memo.snapshot(goal.form.group, goal.form.since)
+    change = goal.memo.delta(goal.form.group, goal.form.since, goal.form.until)
+    if not change.signed:
+        yield all_of(goal.form.columns, [before, change])
+        return
+    columns = goal.form.columns
+    together = all_of((*columns, WEIGHT), [weighted(before), change])
+    yield consolidated(together, columns, unique=bool(goal.group.properties.keys))
+
+
+@converts(Kind.SNAPSHOT, of=Aggregate, partial=True)
+def merge_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Relation]:
+    """γ°R'  =  γ°R +γ Δγ°R      each partial aggregate by its own merge"""
+    partials = goal.partials(node)
+    if partials is None or not _is_whole_step(goal):
+        return
+    before = goal.memo.snapshot(goal.form.group, goal.form.since, partial=partials.columns)
+    change = goal.memo.delta(goal.form.group, goal.form.since, goal.form.until, partial=partials.columns)
+    columns = partials.columns
+    yield partials.merge(Union((before, change), columns, (columns, columns)))
+
+
+@converts(Kind.SNAPSHOT, of=Aggregate)
+def finish_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Relation]:
+    """γR  =  final(γ°R)      group form to bag form; empty groups are dropped"""
+    partials = goal.partials(node)
+    if partials is not None and not goal.group.is_static:
+        yield partials.final(goal.memo.snapshot(goal.form.group, goal.form.until, partial=partials.columns))
+
+
+@converts(Kind.DELTA)
+def difference_of_snapshots(goal: Goal, node: Relation) -> Iterator[Relation]:
+    """ΔR  =  R' − R
+
+    The last resort: only where no generating rule gives the delta.
+    """
+    if isinstance(node, Scan) or not goal.form.signed:
+        return
+    after = goal.memo.snapshot(goal.form.group, goal.form.until)
+    before = goal.memo.snapshot(goal.form.group, goal.form.since)
+    yield all_of(goal.form.columns, [after, negated(before)])
+
+
+RULES = (merge_delta, merge_partial_aggregates, finish_partial_aggregates, difference_of_snapshots)

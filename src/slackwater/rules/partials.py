@@ -1,0 +1,221 @@
+"""Aggregates taken apart: Initialize and Iterate, Merge, Final.                                     [Yu et al. 2009]
+
+`partials_of` says how an Aggregate's calls are kept as partial columns by key: how each is computed from rows, how two
+are merged, and how the calls are read off in the end. With signed rows only what has an inverse can be kept: counts
+and sums, and what is made of them. Minimum and maximum join them where rows only arrive. The row count of a group is
+always kept where rows may go, since a group without rows is no group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2s
+
+from slackwater.algebra import types as t
+from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Project, Relation
+from slackwater.algebra.scalar import (
+    NULL,
+    Scalar,
+    call,
+    case_when,
+    cast,
+    difference,
+    greater,
+    is_not_null,
+    literal,
+    product,
+    quotient,
+    reference,
+)
+from slackwater.algebra.schema import Column, ColumnId
+from slackwater.algebra.types import Type
+from slackwater.time.forms import WEIGHT
+
+_VARIANCES = {
+    "stddev": True,
+    "stddev_samp": True,
+    "std": True,
+    "variance": True,
+    "var_samp": True,
+    "stddev_pop": False,
+    "var_pop": False,
+}
+_SPREADS = frozenset(("stddev", "stddev_samp", "std", "stddev_pop"))
+_EXTREMES = {
+    "min": "min",
+    "max": "max",
+    "bool_and": "bool_and",
+    "bool_or": "bool_or",
+    "every": "bool_and",
+    "some": "bool_or",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One partial column: a value summed (or minimized) over rows, merged by the same function."""
+
+    column: Column
+    value: Scalar | None
+    function: str
+
+    def of_rows(self, *, signed: bool) -> AggregateCall:
+        """Initialize and Iterate. Without a value, rows are counted."""
+        if self.value is None:
+            if signed:
+                return AggregateCall("sum", (reference(WEIGHT),), t.BIGINT)
+            return AggregateCall("count", (), t.BIGINT)
+        value = self.value
+        if signed:
+            value = product(value, reference(WEIGHT))
+        return AggregateCall(self.function, (value,), self.column.type)
+
+    def merged(self) -> AggregateCall:
+        """Merge."""
+        return AggregateCall(self.function, (reference(self.column),), self.column.type)
+
+
+@dataclass(frozen=True, slots=True)
+class Partials:
+    """How an Aggregate is kept in group form."""
+
+    keys: tuple[Column, ...]
+    parts: tuple[Part, ...]
+    finals: tuple[tuple[Column, Scalar], ...]
+    rows: Column | None
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (*self.keys, *(part.column for part in self.parts))
+
+    def of_rows(self, rows: Relation) -> Relation:
+        """Partial aggregates of plain or signed rows."""
+        signed = WEIGHT in rows.columns
+        return self._typed(rows, [(part, part.of_rows(signed=signed)) for part in self.parts])
+
+    def merge(self, parts: Relation) -> Relation:
+        """Partial aggregates of several sources as one per key."""
+        return self._typed(parts, [(part, part.merged()) for part in self.parts])
+
+    def _typed(self, below: Relation, calls: list[tuple[Part, AggregateCall]]) -> Relation:
+        """Sums widen; each partial column is cast back to its own type."""
+        raw = [
+            (Column(ColumnId(f"{part.column.id}+"), part.column.name, t.UNKNOWN), part, made) for part, made in calls
+        ]
+        grouped = Aggregate(below, self.keys, tuple((column, made) for column, _, made in raw))
+        kept = [(key, reference(key)) for key in self.keys]
+        typed = [
+            (part.column, cast(reference(c), part.column.type) if part.column.type.is_known else reference(c))
+            for c, part, _ in raw
+        ]
+        return Project(grouped, (*kept, *typed))
+
+    def final(self, parts: Relation) -> Relation:
+        """Final: merged partials to the Aggregate's own rows; groups without rows are dropped."""
+        if self.rows is not None and self.keys:
+            parts = Filter(parts, greater(reference(self.rows), literal(0)))
+        return Project(parts, (*((key, reference(key)) for key in self.keys), *self.finals))
+
+
+def partials_of(aggregate: Aggregate, *, signed: bool) -> Partials | None:
+    """The group form of an Aggregate over plain or signed rows, or None where some call has none."""
+    maker = _Maker(signed)
+    finals: list[tuple[Column, Scalar]] = []
+    for column, made in aggregate.calls:
+        value = maker.call(made)
+        if value is None:
+            return None
+        if column.type.is_known and value.type != column.type:
+            value = cast(value, column.type)
+        finals.append((column, value))
+    rows = maker.count(None) if signed else None
+    return Partials(aggregate.keys, tuple(maker.parts_in_order()), tuple(finals), rows)
+
+
+class _Maker:
+    """Collects the partial columns that some calls need, each once."""
+
+    def __init__(self, signed: bool) -> None:
+        self.signed = signed
+        self.parts: dict[tuple[str, Scalar | None], Column] = {}
+        self._made: list[Part] = []
+
+    def parts_in_order(self) -> list[Part]:
+        return self._made
+
+    def _part(self, function: str, value: Scalar | None, name: str, kind: Type) -> Column:
+        key = (function, value)
+        if key not in self.parts:
+            text = f"{function}|{value.text if value else '*'}"
+            digest = blake2s(text.encode(), digest_size=5).hexdigest()
+            column = Column(ColumnId(f"part:{digest}"), name, kind)
+            self.parts[key] = column
+            self._made.append(Part(column, value, function))
+        return self.parts[key]
+
+    def count(self, value: Scalar | None) -> Column:
+        if value is None:
+            return self._part("sum", None, "row_count", t.BIGINT)
+        one = case_when(is_not_null(value), literal(1), literal(0))
+        return self._part("sum", one, "value_count", t.BIGINT)
+
+    def call(self, made: AggregateCall) -> Scalar | None:
+        """The call in terms of partial columns."""
+        if made.distinct or made.order or made.ignore_nulls or len(made.arguments) > 1:
+            return None
+        value = made.arguments[0] if made.arguments else None
+        if made.filter is not None:
+            value = case_when(made.filter, value if value is not None else literal(1), NULL)
+        match made.function:
+            case "count":
+                return call("coalesce", reference(self.count(value)), literal(0))
+            case "count_if" if value is not None:
+                return call("coalesce", reference(self.count(case_when(value, literal(1), NULL))), literal(0))
+            case "sum" | "try_sum" if value is not None:
+                return self._sum(value, made.type)
+            case "avg" | "mean" | "try_avg" if value is not None:
+                return self._average(value, made.type)
+            case function if function in _VARIANCES and value is not None:
+                return self._variance(function, value)
+            case function if function in _EXTREMES and value is not None and not self.signed:
+                return reference(self._part(_EXTREMES[function], value, function, made.type))
+            case _:
+                return None
+
+    def _sum(self, value: Scalar, kind: Type) -> Scalar | None:
+        if not kind.is_known:
+            return None
+        total = reference(self._part("sum", value, "total", kind))
+        if not self.signed:
+            return total
+        # Values that came and went leave a sum of zero; a sum of no values is null.
+        return case_when(greater(reference(self.count(value)), literal(0)), total, NULL)
+
+    def _average(self, value: Scalar, kind: Type) -> Scalar | None:
+        if not value.type.is_numeric:
+            return None
+        total = reference(self._part("sum", value, "total", t.sum_type(value.type)))
+        count = reference(self.count(value))
+        if kind == t.DOUBLE:
+            total = cast(total, t.DOUBLE)
+        return case_when(greater(count, literal(0)), quotient(total, count), NULL)
+
+    def _variance(self, function: str, value: Scalar) -> Scalar | None:
+        """From count, sum and sum of squares, which are exact for whole and decimal numbers only."""
+        if not (value.type.is_integral or value.type.is_decimal):
+            return None
+        precision, scale = value.type.precision_and_scale
+        if 2 * precision + 12 > t.MAX_PRECISION:
+            return None
+        exact = cast(value, t.decimal(precision, scale))
+        count = reference(self.count(value))
+        total = reference(self._part("sum", exact, "total", t.decimal(precision + 12, scale)))
+        square = product(exact, exact)
+        squares = reference(self._part("sum", square, "squares", t.decimal(2 * precision + 12, 2 * scale)))
+        n, s, q = (cast(part, t.DOUBLE) for part in (count, total, squares))
+        centred = difference(q, quotient(product(s, s), n))
+        sample = _VARIANCES[function]
+        by = difference(n, literal(1)) if sample else n
+        variance = quotient(call("greatest", centred, cast(literal(0), t.DOUBLE)), by)
+        result = call("sqrt", variance) if function in _SPREADS else variance
+        return case_when(greater(count, literal(1 if sample else 0)), result, NULL)

@@ -1,0 +1,77 @@
+"""Building blocks of delta expressions: signs, padding, unions of terms, matching on keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from slackwater.algebra.relation import Aggregate, Join, JoinKind, Project, Relation, Union
+from slackwater.algebra.scalar import NULL, Scalar, cast, conjunction, literal, negative, null_safe_equality, reference
+from slackwater.algebra.schema import Column, ColumnId
+from slackwater.time.forms import WEIGHT
+
+
+def keeping(relation: Relation, columns: Iterable[Column]) -> Relation:
+    """Just these columns."""
+    wanted = tuple(dict.fromkeys(columns))
+    if set(wanted) == set(relation.columns):
+        return relation
+    return Project(relation, tuple((c, reference(c)) for c in wanted))
+
+
+def weighted(relation: Relation) -> Relation:
+    """Rows with a weight; plain rows count once."""
+    if WEIGHT in relation.columns:
+        return relation
+    return Project(relation, (*((c, reference(c)) for c in relation.columns), (WEIGHT, literal(1))))
+
+
+def plain(relation: Relation) -> Relation:
+    """Rows without their weight, for a reader that only asks which values occur."""
+    return keeping(relation, (c for c in relation.columns if c != WEIGHT))
+
+
+def negated(relation: Relation) -> Relation:
+    """The same rows taken away instead of added."""
+    sign = negative(reference(WEIGHT)) if WEIGHT in relation.columns else literal(-1)
+    return Project(relation, (*((c, reference(c)) for c in relation.columns if c != WEIGHT), (WEIGHT, sign)))
+
+
+def padded(relation: Relation, columns: Iterable[Column]) -> Relation:
+    """Rows with nulls for these columns."""
+
+    def null(column: Column) -> Scalar:
+        return cast(NULL, column.type) if column.type.is_known else NULL
+
+    own = tuple((c, reference(c)) for c in relation.columns)
+    return Project(relation, (*own, *((c, null(c)) for c in columns)))
+
+
+def all_of(columns: Sequence[Column], terms: Sequence[Relation]) -> Relation:
+    """The terms side by side, with exactly these columns; weights are filled in if the columns ask for them."""
+    fitted = [keeping(weighted(term) if WEIGHT in columns else term, columns) for term in terms]
+    if len(fitted) == 1:
+        return fitted[0]
+    names = tuple(columns)
+    return Union(tuple(fitted), names, (names,) * len(fitted))
+
+
+def twin(column: Column) -> Column:
+    """The column under a name of its own, to match a relation with itself."""
+    return replace(column, id=ColumnId(f"{column.id}′"))
+
+
+def distinct_keys(relation: Relation, keys: Sequence[Column]) -> tuple[Relation, Scalar]:
+    """The distinct keys of some rows under twin names, and the condition that finds them, nulls equal."""
+    twins = tuple((twin(key), reference(key)) for key in keys)
+    found = Aggregate(Project(relation, twins), tuple(column for column, _ in twins), ())
+    same = conjunction(null_safe_equality(reference(key), reference(twin(key))) for key in keys)
+    return found, same
+
+
+def touched(relation: Relation, keys: Sequence[Column], changes: Relation) -> Relation:
+    """The rows whose keys occur among the changes; all rows, where there is no key."""
+    if not keys:
+        return relation
+    found, same = distinct_keys(changes, keys)
+    return Join(JoinKind.SEMI, relation, found, same)

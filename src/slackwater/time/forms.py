@@ -1,0 +1,96 @@
+"""Forms: the symbolic snapshots and deltas of a relation inside one interval (old, new].
+
+A form is a leaf of an expression, like a scan: rules say how one form is computed from others. Rows of a snapshot are
+plain. A delta whose relation may retract carries a signed multiplicity in the column `WEIGHT`; one that only grows is
+plain too. The *group* forms of an aggregate hold partial aggregates by key, merged by each aggregate's own merge
+(the papers' +γ); all others are bags, merged by adding multiplicities (+#).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import NewType, Self
+
+from slackwater.algebra.properties import Properties, derive
+from slackwater.algebra.relation import Relation
+from slackwater.algebra.schema import Column, ColumnId
+from slackwater.algebra.types import BIGINT
+from slackwater.time.version import Mask
+
+GroupId = NewType("GroupId", int)
+
+WEIGHT = Column(ColumnId("#"), "multiplicity", BIGINT)
+"""How often a row of a signed delta is added; taken away, where negative."""
+
+
+class Kind(StrEnum):
+    """What a form holds."""
+
+    SNAPSHOT = "snapshot"
+    """All rows of one version."""
+    DELTA = "delta"
+    """What merges an older version into a newer one."""
+    COMPLETION = "completion"
+    """What merges the old, never retracted part Qᴾ into the new whole Q."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupLeaf(Relation):
+    """A group of the memo as the input of an operator: any of its expressions will do."""
+
+    group: GroupId
+    names: tuple[Column, ...]
+    known: Properties = field(compare=False, repr=False)
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        return self.names
+
+    @cached_property
+    def _fields(self) -> tuple[object, ...]:
+        return (self.group,)
+
+    def with_inputs(self, *inputs: Relation) -> Self:
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Form(Relation):
+    """A snapshot, delta or completion of a group, in bag or group form.
+
+    `since` and `until` are the versions of the two ends; a snapshot has only `until`. `signed` says whether rows carry
+    a weight.
+    """
+
+    kind: Kind
+    group: GroupId
+    since: Mask
+    until: Mask
+    partial: bool
+    signed: bool
+    names: tuple[Column, ...]
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        return (*self.names, WEIGHT) if self.signed else self.names
+
+    def with_inputs(self, *inputs: Relation) -> Self:
+        return self
+
+    def __str__(self) -> str:
+        shape = {Kind.SNAPSHOT: "", Kind.DELTA: "Δ", Kind.COMPLETION: "Δᴾ"}[self.kind]
+        version = f"@{self.until:b}" if self.kind is Kind.SNAPSHOT else f"({self.since:b}→{self.until:b})"
+        return f"{shape}{'γ' if self.partial else ''}G{self.group}{version}"
+
+
+@derive.register
+def _(relation: GroupLeaf) -> Properties:
+    return relation.known
+
+
+@derive.register
+def _(_: Form) -> Properties:
+    """Of a form's rows alone nothing is known here; the memo knows its group."""
+    return Properties(frozenset(), (), (), frozenset(), monotone=True)

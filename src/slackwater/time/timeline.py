@@ -1,0 +1,83 @@
+"""The runs of a schedule: when, at what price, and which of them must deliver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from slackwater.errors import UserError, did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """t1 < … < tk. Runs count from one; run 0 is "before anything arrived".
+
+    `weights` is the price of a unit of work at each run; `deliver` the runs whose answer the user wants.
+    """
+
+    times: tuple[str, ...]
+    weights: tuple[float, ...]
+    deliver: frozenset[int]
+
+    @staticmethod
+    def of(
+        times: Sequence[str], weights: Sequence[float] | None = None, deliver: str | Iterable[str | int] = "final"
+    ) -> Timeline:
+        """A checked timeline. `deliver` is `final`, `every`, or a list of times or run numbers."""
+        names = tuple(str(time) for time in times)
+        if not names:
+            raise UserError("a schedule needs at least one run", hint='e.g. ["14:00", "24:00"]')
+        if len(set(names)) != len(names):
+            twice = next(n for n in names if names.count(n) > 1)
+            raise UserError(f"the schedule has {twice} twice")
+        if all(_minutes(n) is not None for n in names) and list(names) != sorted(names, key=lambda n: _minutes(n) or 0):
+            raise UserError(
+                f"the schedule is not in order: {', '.join(names)}", hint="write the runs from early to late"
+            )
+        prices = tuple(float(w) for w in weights) if weights is not None else (1.0,) * len(names)
+        if len(prices) != len(names):
+            raise UserError(f"{len(prices)} weights for {len(names)} runs", hint="one weight a run")
+        if any(not w >= 0 for w in prices):
+            raise UserError("a weight is negative or not a number", hint="weights are prices: zero or more")
+        return Timeline(names, prices, _delivering(names, deliver))
+
+    @property
+    def runs(self) -> range:
+        return range(1, len(self.times) + 1)
+
+    @property
+    def last(self) -> int:
+        return len(self.times)
+
+    def weight(self, run: int) -> float:
+        return self.weights[run - 1]
+
+    def time(self, run: int) -> str:
+        return self.times[run - 1]
+
+
+def _minutes(name: str) -> int | None:
+    hours, colon, minutes = name.partition(":")
+    return int(hours) * 60 + int(minutes) if colon and hours.isdigit() and minutes.isdigit() else None
+
+
+def _delivering(times: tuple[str, ...], deliver: str | Iterable[str | int]) -> frozenset[int]:
+    if deliver == "final":
+        return frozenset((len(times),))
+    if deliver == "every":
+        return frozenset(range(1, len(times) + 1))
+    if isinstance(deliver, str):
+        raise UserError(f"deliver: `{deliver}`", hint="final, every, or a list of times")
+    runs = set()
+    for entry in deliver:
+        if isinstance(entry, int) and 1 <= entry <= len(times):
+            runs.add(entry)
+        elif str(entry) in times:
+            runs.add(times.index(str(entry)) + 1)
+        else:
+            raise UserError(
+                f"deliver names {entry}, which is not in the schedule", hint=did_you_mean(str(entry), times)
+            )
+    if not runs:
+        raise UserError("no run delivers anything", hint="deliver: final")
+    return frozenset(runs)
