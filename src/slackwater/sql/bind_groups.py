@@ -56,9 +56,9 @@ class Groups:
         written, written_sets = grouping_sets(group)
         resolved = {node: self._key(node, items, names) for node in written}
         keys = tuple(dict.fromkeys(resolved.values()))
-        sets = tuple(tuple(resolved[node] for node in s) for s in written_sets or [tuple(written)])
-        is_plain = len(sets) == 1 and set(sets[0]) == set(keys)
-        return GroupBy(keys, None if is_plain else sets)
+        if written_sets is None or not keys:
+            return GroupBy(keys)
+        return GroupBy(keys, tuple(tuple(resolved[node] for node in s) for s in written_sets))
 
     def _key(self, node: exp.Expr, items: Sequence[Item], names: Resolver) -> exp.Expr:
         position = ordinal(node)
