@@ -7,7 +7,7 @@ an expression in terms of those columns. Grouping sets are an Expand below the A
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -19,7 +19,7 @@ from slackwater.errors import BindError
 from slackwater.sql.context import Bound
 from slackwater.sql.grouping import grouping_sets
 from slackwater.sql.items import Item, arguments_of, name_for, ordinal
-from slackwater.sql.scope import Resolver, leaf
+from slackwater.sql.scope import Named, Resolver, Scope, leaf
 from slackwater.sql.workbench import Workbench, with_parts
 
 WRAPPERS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
@@ -104,7 +104,18 @@ class Groups:
             number = self._expand(group_by.keys, columns, group_by.sets, pairs)
             self._calls |= {c: self._grouping(c, group_by.keys, number) for c in calls if _is_grouping(c)}
         bench.note(*bench.relation.columns)
+        bench.scope = self._scope_above()
         bench.is_grouped = True
+
+    def _scope_above(self) -> Scope:
+        """The same names, where that of a key is the column that the Aggregate gives: a sub-query reads it from there."""
+        scope = self.bench.scope
+
+        def above(columns: list[Named]) -> list[Named]:
+            return [(name, self._keys.get(leaf(column), column)) for name, column in columns]
+
+        by_alias = {alias: above(columns) for alias, columns in scope.by_alias.items()}
+        return replace(scope, visible=above(scope.visible), by_alias=by_alias)
 
     def _expand(
         self,
