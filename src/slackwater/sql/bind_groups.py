@@ -261,11 +261,19 @@ class Groups:
             bare = node.unnest() if isinstance(node, exp.Paren) else node
             if column := self._keys.get(bare) or self._calls.get(bare):
                 return leaf(column)
+            if isinstance(node, exp.Window):
+                return with_parts(node, lambda part: before_over(part) if part is node.this else visit(part))
             if isinstance(node, exp.Column):
                 known = self.bench.column(node)
                 if known is not None and known not in self.bench.relation.columns and not self._is_outer(known):
                     raise self._ungrouped(known)
                 return node
+            return with_parts(node, visit)
+
+        def before_over(node: exp.Expr) -> exp.Expr:
+            """The function of a window, which no aggregate of the groups stands for, even if it reads the same."""
+            if isinstance(node, WRAPPERS):
+                return with_parts(node, lambda part: before_over(part) if part is node.this else visit(part))
             return with_parts(node, visit)
 
         return self.bench.without_subqueries(visit(tree))
