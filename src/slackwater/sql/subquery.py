@@ -43,6 +43,9 @@ _NEGATED: dict[type[exp.Expr], type[exp.Binary]] = {
 }
 _COMPARISONS = tuple(_NEGATED)
 
+Placed = dict[tuple[exp.Expr, bool], Scalar]
+"""What stands for a sub-query that has its place already, by its node and by whether it was only a filter there."""
+
 
 def placeholder_in(node: exp.Expr | None) -> str | None:
     """The number of the sub-query that a node stands for."""
@@ -89,14 +92,15 @@ class Quantified:
 class SubqueryLowering:
     """Places the sub-queries of some expressions on a growing relation.
 
-    `scalar_of` wraps a resolved tree over a relation; `bind_query` binds the sub-query behind a placeholder.
+    `scalar_of` wraps a resolved tree over a relation; `bind_query` binds the sub-query behind a placeholder. `placed` may
+    be shared: the ORDER BY that names a select item means the item's own sub-query, not another.
     """
 
     context: Context
     relation: Relation
     bind_query: Callable[[str], Bound]
     scalar_of: Callable[[exp.Expr, Relation], Scalar]
-    placed: dict[exp.Expr, Scalar] = field(default_factory=dict)
+    placed: Placed = field(default_factory=dict)
 
     def filter(self, predicate: exp.Expr) -> None:
         """Keeps the rows that satisfy a resolved predicate."""
@@ -133,21 +137,20 @@ class SubqueryLowering:
         return copy
 
     def _scalar(self, number: str, node: exp.Expr) -> Scalar:
-        if node not in self.placed:
-            right = self.bind_query(number)
-            if len(right.named) != 1:
-                raise self.context.wrong(f"a sub-query used as a value has {len(right.named)} columns, not one", node)
-            value = right.columns[0]
-            result = self.context.factory.like(value)
-            self.relation = Apply(
-                ApplyKind.SCALAR, self.relation, Project(right.relation, ((value, reference(value)),)), result
-            )
-            self.placed[node.copy()] = reference(result)
-        return self.placed[node]
+        if found := self._found(node, as_filter=False):
+            return found
+        right = self.bind_query(number)
+        if len(right.named) != 1:
+            raise self.context.wrong(f"a sub-query used as a value has {len(right.named)} columns, not one", node)
+        value = right.columns[0]
+        result = self.context.factory.like(value)
+        only = Project(right.relation, ((value, reference(value)),))
+        self.relation = Apply(ApplyKind.SCALAR, self.relation, only, result)
+        return self._place(node, reference(result), as_filter=False)
 
     def _mark(self, quantified: Quantified, node: exp.Expr, *, as_filter: bool) -> Scalar:
-        if node in self.placed:
-            return self.placed[node]
+        if found := self._found(node, as_filter=as_filter):
+            return found
         operands, right = self._operands(quantified), self.bind_query(quantified.query)
         known = self._always_known(operands, right) or (as_filter and not quantified.negated)
         holds = self._exists(right, self._test(quantified, operands, right, node))
@@ -156,8 +159,15 @@ class SubqueryLowering:
             again = self.context.renamed(right)
             unknown = self._exists(again, is_null(self._test(quantified, operands, again, node)))
             answer = case_when(holds, TRUE, case_when(unknown, NULL, FALSE))
-        answer = negation(answer) if quantified.negated else answer
-        self.placed[node.copy()] = answer
+        return self._place(node, negation(answer) if quantified.negated else answer, as_filter=as_filter)
+
+    def _found(self, node: exp.Expr, *, as_filter: bool) -> Scalar | None:
+        """What was placed for the node, if it is still at hand: an Aggregate does not let it through."""
+        found = self.placed.get((node, as_filter))
+        return found if found is not None and found.columns <= set(self.relation.columns) else None
+
+    def _place(self, node: exp.Expr, answer: Scalar, *, as_filter: bool) -> Scalar:
+        self.placed[node.copy(), as_filter] = answer
         return answer
 
     def _wrap(self, tree: exp.Expr) -> Scalar:

@@ -20,7 +20,7 @@ from slackwater.algebra.schema import Column
 from slackwater.algebra.types import Type
 from slackwater.sql.context import Bound, Context
 from slackwater.sql.scope import NO_ALIASES, Aliases, Resolver, Scope
-from slackwater.sql.subquery import SubqueryLowering
+from slackwater.sql.subquery import Placed, SubqueryLowering
 
 BindQuery = Callable[[exp.Expr, Scope | None], Bound]
 
@@ -40,6 +40,7 @@ class Workbench:
     is_grouped: bool = False
     _queries: dict[str, exp.Expr] = field(default_factory=dict)
     _known: dict[str, Column] = field(default_factory=dict)
+    _placed: Placed = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.note(*self.scope.all_columns())
@@ -154,7 +155,7 @@ class Workbench:
         return tree
 
     def _lowering(self) -> SubqueryLowering:
-        return SubqueryLowering(self.context, self.relation, self._bind_placeholder, self.scalar)
+        return SubqueryLowering(self.context, self.relation, self._bind_placeholder, self.scalar, self._placed)
 
     def _bind_placeholder(self, number: str) -> Bound:
         query = self._queries[number]
