@@ -183,9 +183,7 @@ class SelectBinder:
         if distinct and distinct.args.get("on"):
             raise self.context.refuse("DISTINCT ON", self.select)
         for item, tree in zip(items, trees, strict=True):
-            scalar = self.bench.scalar(tree)
-            known = None if scalar.is_random else _made(scalar, made)
-            named.append((item.name, known or self._make(scalar, name_for(item.tree, items), made)))
+            named.append((item.name, self._make(self.bench.scalar(tree), name_for(item.tree, items), made)))
         outputs = tuple(column for column, _ in made)
         for tree, written in orders:
             scalar = self.bench.scalar(tree)
@@ -200,9 +198,12 @@ class SelectBinder:
         return Bound(Aggregate(relation, outputs, ()) if distinct else relation, tuple(named), tuple(order))
 
     def _make(self, scalar: Scalar, name: str, made: list[tuple[Column, Scalar]]) -> Column:
-        """A column of the result: one of the relation's own as it is, all else anew."""
-        own = scalar.column if scalar.column in self.bench.relation.columns else None
-        column = own or self.context.factory.new(name, scalar.type)
+        """A column of the result: one of the relation's own as it is, all else anew.
+
+        What is selected twice is two columns, since a grouping set may leave out the one and keep the other.
+        """
+        fresh = {*self.bench.relation.columns} - {column for column, _ in made}
+        column = scalar.column if scalar.column in fresh else self.context.factory.new(name, scalar.type)
         made.append((column, scalar))
         return column
 

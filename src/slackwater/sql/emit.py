@@ -188,8 +188,10 @@ class _Emitter:
             empty = Block(None, {}, where=[exp.Boolean(this=False)]).select(list(nulls), [])
             aliased = exp.Subquery(this=empty, alias=exp.TableAlias(this=exp.to_identifier(alias)))
             return Block(aliased, columns)
-        rows = [exp.Tuple(expressions=[cell.tree.copy() for cell in row]) for row in relation.rows]
-        spelt_names = [exp.to_identifier(n) for n in names.values()]
+        # Rows without columns still count; VALUES needs something to say of each.
+        one = [exp.Literal.number(1)]
+        rows = [exp.Tuple(expressions=[cell.tree.copy() for cell in row] or one) for row in relation.rows]
+        spelt_names = [exp.to_identifier(n) for n in names.values() or ["one"]]
         table = exp.Values(expressions=rows, alias=exp.TableAlias(this=exp.to_identifier(alias), columns=spelt_names))
         return Block(table, columns)
 
@@ -263,7 +265,9 @@ class _Emitter:
 
     def _grouping_sets(self, relation: Aggregate, expand: Expand) -> Block:
         block = self._input(expand.input, Stage.FROM)
-        if not all(isinstance(block.columns[source], exp.Column) for _, source in expand.keys):
+        spelt = {block.columns[source] for _, source in expand.keys if isinstance(block.columns[source], exp.Column)}
+        if len(spelt) < len(expand.keys):
+            # A key must be a column of its own name: a set leaves it out by that name.
             block = self.closed(block, expand.input)
         keys = {copy: block.say(source) for copy, source in expand.keys}
         calls = {column: self._aggregate(call, block) for column, call in relation.calls}
