@@ -34,6 +34,7 @@ class Block:
     laterals: list[exp.Lateral] = field(default_factory=list)
     where: list[exp.Expr] = field(default_factory=list)
     group: exp.Group | None = None
+    is_one_group: bool = False
     having: list[exp.Expr] = field(default_factory=list)
     order: list[exp.Ordered] = field(default_factory=list)
     limit: int | None = None
@@ -70,8 +71,12 @@ class Block:
         if self.where:
             result.set("where", exp.Where(this=_all(self.where)))
         result.set("group", self.group)
-        if self.having:
-            result.set("having", exp.Having(this=_all(self.having)))
+        having = self.having
+        if self.is_one_group and not any(tree.find(exp.AggFunc) for tree in (*expressions, *having)):
+            # Without an aggregate in sight SQL would not know that there is one row.
+            having = [*having, exp.GTE(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0))]
+        if having:
+            result.set("having", exp.Having(this=_all(having)))
         if order:
             result.set("order", exp.Order(expressions=order))
         if self.limit is not None:

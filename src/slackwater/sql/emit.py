@@ -259,6 +259,7 @@ class _Emitter:
             block.group = exp.Group(expressions=[tree.copy() for tree in keys.values()])
         elif not calls:
             raise InternalError("an aggregate without keys and calls")
+        block.is_one_group = not keys
         block.columns = keys | calls
         block.stage = Stage.GROUPED
         return block
