@@ -40,15 +40,20 @@ def normalize(query: Query, rules: tuple[Rule, ...] = RULES, trace: Trace | None
     return query.with_relation(_Normalizer(rules, trace).run(query.relation))
 
 
+def simplify_empties(relation: Relation) -> Relation:
+    """A relation without the parts that are known to be empty."""
+    return _Normalizer((*empties.RULES, *projects.RULES), None).run(relation)
+
+
 class _Normalizer:
     """One bottom-up pass to the fixpoint."""
 
     def __init__(self, rules: tuple[Rule, ...], trace: Trace | None) -> None:
         self.rules = rules
         self.trace = trace
-        self.facts = Facts()
         self.done: dict[Relation, Relation] = {}
         self.shared: set[Relation] = set()
+        self.facts = Facts(self.shared)
         self.firings = 0
         self._by_type: dict[type[Relation], tuple[Rule, ...]] = {}
 
@@ -65,23 +70,37 @@ class _Normalizer:
 
     def normal(self, relation: Relation) -> Relation:
         """The normal form of a relation; remembered."""
-        if (known := self.done.get(relation)) is not None:
-            return known
-        current = relation.with_inputs(*(self.normal(below) for below in relation.inputs))
-        if current is not relation and (known := self.done.get(current)) is not None:
-            self.done[relation] = known
-            return known
-        for rule in self._rules_for(type(current)):
-            if not rule.matches(current) or self._looks_into_shared(rule, current):
-                continue
-            better = rule.rewrite(current, self.facts)
-            if better is not None and better != current:
-                self._fired(rule, current, better)
-                current = self.normal(better)
+        forms: list[Relation] = []
+        rewritten: set[Relation] = set()
+        current = relation
+        while current not in self.done:
+            forms.append(current)
+            current = current.with_inputs(*(self.normal(below) for below in current.inputs))
+            if current in self.done:
                 break
-        self.done[relation] = current
-        self.done[current] = current
-        return current
+            if current in rewritten:
+                raise InternalError(f"normalization goes in circles over {type(current).__name__}")
+            better = self._better(current)
+            if better is None:
+                self.done[current] = current
+            else:
+                rewritten.add(current)
+                current = better
+        normal = self.done[current]
+        for form in (*forms, *rewritten):
+            self.done[form] = normal
+        return normal
+
+    def _better(self, relation: Relation) -> Relation | None:
+        """What the first rule that applies makes of an operator whose inputs are normal."""
+        for rule in self._rules_for(type(relation)):
+            if not rule.matches(relation) or self._looks_into_shared(rule, relation):
+                continue
+            better = rule.rewrite(relation, self.facts)
+            if better is not None and better != relation:
+                self._fired(rule, relation, better)
+                return better
+        return None
 
     def _rules_for(self, kind: type[Relation]) -> tuple[Rule, ...]:
         if kind not in self._by_type:

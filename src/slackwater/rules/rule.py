@@ -8,11 +8,11 @@ looks *into* an input, of which kind that input must be: a rule is never shown t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import TypeVar
 
 from slackwater.algebra.relation import Relation
-from slackwater.algebra.schema import ColumnFactory
 from slackwater.errors import InternalError
 
 R = TypeVar("R", bound=Relation)
@@ -22,7 +22,8 @@ R = TypeVar("R", bound=Relation)
 class Facts:
     """What rules may use beside the relation itself."""
 
-    factory: ColumnFactory = field(default_factory=ColumnFactory)
+    shared: AbstractSet[Relation] = frozenset()
+    """Relations with several readers, not to be taken apart from above."""
 
 
 @dataclass(frozen=True, slots=True)

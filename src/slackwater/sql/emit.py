@@ -68,7 +68,7 @@ class _Emitter:
         if isinstance(root, Query):
             result = self._presented(root, block)
         else:
-            names = _unique_names(relation.columns)
+            names = output_names(relation.columns)
             result = block.select([(names[c], block.say(c)) for c in relation.columns], list(block.order))
         if self.ctes:
             tables = [exp.CTE(this=query, alias=exp.TableAlias(this=exp.to_identifier(n))) for n, query in self.ctes]
@@ -104,7 +104,7 @@ class _Emitter:
         return self._from_table(*self._name_block(block, relation))
 
     def _name_block(self, block: Block, relation: Relation) -> tuple[str, dict[Column, str]]:
-        names = _unique_names(relation.columns)
+        names = output_names(relation.columns)
         order = list(block.order) if block.stage is Stage.LIMITED else []
         select = block.select([(names[c], block.say(c)) for c in relation.columns], order)
         name = self._fresh(_table_name(relation))
@@ -150,10 +150,16 @@ class _Emitter:
         return with_needed_parentheses(scalar.tree.copy().transform(spell))
 
     def _sortable(self, block: Block, relation: Relation, keys: tuple[SortKey, ...]) -> Block:
-        """A block that may be sorted: not yet cut by another order, and with no window function, which Spark refuses."""
+        """A block that may be sorted: not cut by another order, and by what Spark takes in its ORDER BY.
+
+        It takes no window functions there, and of grouping sets only what is a column already.
+        """
+        trees = [block.columns[key.column] for key in keys]
         is_cut = bool(keys) and block.stage is Stage.LIMITED and block.order != [self._sort(key, block) for key in keys]
-        has_window = any(block.columns[key.column].find(exp.Window) for key in keys)
-        return self.closed(block, relation) if is_cut or has_window else block
+        has_window = any(tree.find(exp.Window) for tree in trees)
+        has_sets = block.group is not None and block.group.find(exp.GroupingSets) is not None
+        computed = any(not isinstance(tree, exp.Column) for tree in trees)
+        return self.closed(block, relation) if is_cut or has_window or (has_sets and computed) else block
 
     def _sort(self, key: SortKey, block: Block) -> exp.Ordered:
         return exp.Ordered(this=block.say(key.column), desc=key.descending, nulls_first=key.nulls_first)
@@ -181,7 +187,7 @@ class _Emitter:
         if not relation.names and len(relation.rows) == 1:
             return Block(None, {})
         alias = self._fresh("rows")
-        names = _unique_names(relation.names)
+        names = output_names(relation.names)
         columns: dict[Column, exp.Expr] = {column: _column(alias, spelt) for column, spelt in names.items()}
         if not relation.rows:
             nulls = [(spelt, exp.Cast(this=exp.Null(), to=_data_type(c.type))) for c, spelt in names.items()]
@@ -314,7 +320,7 @@ class _Emitter:
 
     @_block.register
     def _(self, relation: Union) -> Block:
-        names = _unique_names(relation.names)
+        names = output_names(relation.names)
         selects: list[exp.Query] = []
         for branch, sources in zip(relation.branches, relation.sources, strict=True):
             block = self.block(branch)
@@ -343,7 +349,7 @@ class _Emitter:
         if block.source is None:
             block = self.closed(block, relation.input)
         alias = self._fresh("generated")
-        names = _unique_names(relation.names)
+        names = output_names(relation.names)
         view = exp.Lateral(
             this=self._tree(relation.generator, block),
             view=True,
@@ -418,7 +424,8 @@ def _data_type(kind: Type) -> exp.DataType:
     return exp.DataType.build(kind.text if kind.is_known else "string", dialect="spark")
 
 
-def _unique_names(columns: tuple[Column, ...]) -> dict[Column, str]:
+def output_names(columns: tuple[Column, ...]) -> dict[Column, str]:
+    """The names under which a relation's columns come out of its text."""
     names: dict[Column, str] = {}
     taken: set[str] = set()
     for column in columns:

@@ -35,7 +35,8 @@ def _nothing(relation: Relation) -> Relation:
 def propagate_empty(relation: Relation, _: Facts) -> Relation | None:
     """op(∅)  =  ∅      for σ, π, keyed γ, ω, limit and row copies; for ⋈ with an empty side, ⋉ and ▷ of nothing
 
-    Not for an aggregate without keys: it has something to say of nothing.
+    A union loses its empty branches, an outer join with an empty side pads the other. Not for an aggregate without
+    keys: it has something to say of nothing.
     """
     match relation:
         case Filter() | Project() | Window() | Limit() | Expand() | Generate():
@@ -74,7 +75,8 @@ def _padded(kept: Relation, missing: Relation) -> Relation:
 
 def _without_empty_branches(union: Union) -> Relation | None:
     kept = [i for i, branch in enumerate(union.branches) if not is_empty(branch)]
-    if len(kept) == len(union.branches):
+    # An empty branch still has a say in the type of a column.
+    if len(kept) == len(union.branches) or union.exact != frozenset(union.names):
         return None
     if not kept:
         return _nothing(union)

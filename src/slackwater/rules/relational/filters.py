@@ -147,10 +147,13 @@ def push_filter_below_window(relation: Filter, _: Facts) -> Relation | None:
 
 @normalizes(Filter, over=Union)
 def push_filter_below_union(relation: Filter, _: Facts) -> Relation | None:
-    """σp(R ∪ S)  =  σp R ∪ σp S"""
+    """σp(R ∪ S)  =  σp R ∪ σp S
+
+    Not for a column whose type differs between branches: p would judge it before it is cast.
+    """
     assert isinstance(relation.input, Union)
     union = relation.input
-    moving, staying = split(relation.predicate, union.columns)
+    moving, staying = split(relation.predicate, union.exact)
     if not moving:
         return None
     branches = tuple(

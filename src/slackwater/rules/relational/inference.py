@@ -5,13 +5,53 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from slackwater.algebra.fold import simplify
 from slackwater.algebra.predicates import column_equality, is_null_test
 from slackwater.algebra.properties import never_null, properties
-from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Limit, Project, Relation, Window
+from slackwater.algebra.relation import (
+    Aggregate,
+    Expand,
+    Filter,
+    Generate,
+    Join,
+    JoinKind,
+    Limit,
+    Project,
+    Relation,
+    Union,
+    Values,
+    Window,
+)
 from slackwater.algebra.scalar import FALSE, Scalar, conjunction, conjuncts, disjunction, disjuncts
 from slackwater.algebra.schema import Column
 from slackwater.rules.relational.filters import filtered, may_move
 from slackwater.rules.rule import Facts, normalizes
+
+
+def holds(part: Scalar, relation: Relation) -> bool:
+    """Whether a conjunct is known to be true of every row, as far down as a filter of it would have moved."""
+    match relation:
+        case Filter():
+            return part in conjuncts(relation.predicate) or holds(part, relation.input)
+        case Project():
+            meant = simplify(part.substitute(relation.definitions))
+            return all(holds(each, relation.input) for each in conjuncts(meant))
+        case Union():
+            names = (relation.renaming(position) for position in range(len(relation.branches)))
+            return all(holds(part.rename(n), branch) for n, branch in zip(names, relation.branches, strict=True))
+        case Join():
+            if relation.kind is JoinKind.INNER and part in conjuncts(relation.condition):
+                return True
+            sides = {JoinKind.INNER: relation.inputs, JoinKind.FULL: ()}.get(relation.kind, (relation.left,))
+            return any(part.columns <= frozenset(side.columns) and holds(part, side) for side in sides)
+        case Aggregate():
+            return bool(relation.keys) and part.columns <= frozenset(relation.keys) and holds(part, relation.input)
+        case Window() | Limit() | Expand() | Generate():
+            return part.columns <= frozenset(relation.input.columns) and holds(part, relation.input)
+        case Values():
+            return not relation.rows
+        case _:
+            return False
 
 
 def constraints(relation: Relation) -> frozenset[Scalar]:
@@ -35,7 +75,7 @@ def _constraints(relation: Relation) -> Iterable[Scalar]:
             return constraints(relation.left).union(constraints(relation.right), own)
         case Join(kind=JoinKind.LEFT | JoinKind.SEMI | JoinKind.ANTI):
             return constraints(relation.left)
-        case Aggregate():
+        case Aggregate() if relation.keys:
             return [part for part in constraints(relation.input) if part.columns <= frozenset(relation.keys)]
         case Window() | Limit():
             return constraints(relation.input)
@@ -44,25 +84,27 @@ def _constraints(relation: Relation) -> Iterable[Scalar]:
 
 
 def _equal_across(join: Join) -> dict[Column, Column]:
-    """Columns of the left that the condition equates with columns of the right."""
+    """Columns of the left that the condition makes the same value as columns of the right.
+
+    Not floats: 0.0 equals -0.0, and a predicate can tell them apart.
+    """
     left, right = frozenset(join.left.columns), frozenset(join.right.columns)
     pairs: dict[Column, Column] = {}
     for part in conjuncts(join.condition):
         if pair := column_equality(part):
             one, other = pair if pair[0] in left else pair[::-1]
-            if one in left and other in right and one.type == other.type:
+            if one in left and other in right and one.type == other.type and not one.type.is_floating:
                 pairs.setdefault(one, other)
     return pairs
 
 
 def _implied(known: frozenset[Scalar], names: dict[Column, Column], target: Relation) -> list[Scalar]:
     """What the other side's constraints say of this side, as far as it is news."""
-    there = constraints(target)
     found = []
     for part in sorted(known, key=lambda p: p.text):
         if part.columns and part.columns <= names.keys() and may_move(part) and not column_equality(part):
             moved = part.rename(names)
-            if moved not in there:
+            if not holds(moved, target):
                 found.append(moved)
     return found
 
@@ -116,7 +158,7 @@ def infer_filter_from_disjunction(relation: Join, _: Facts) -> Relation | None:
     for part in conjuncts(relation.condition):
         for side, found in zip((relation.left, relation.right), new, strict=True):
             implied = _side_of(part, side)
-            if implied is not None and implied not in constraints(side):
+            if implied is not None and not all(holds(each, side) for each in conjuncts(simplify(implied))):
                 found.append(implied)
     if not any(new):
         return None

@@ -42,22 +42,33 @@ def simplify_outer_join_below_filter(relation: Filter, _: Facts) -> Relation | N
     return replace(relation, input=simpler) if simpler else None
 
 
-@normalizes(Join, over=Join)
-def simplify_outer_join_below_join(relation: Join, _: Facts) -> Relation | None:
+@normalizes(Join, over=(Join, Project))
+def simplify_outer_join_below_join(relation: Join, facts: Facts) -> Relation | None:
     """(L ⟕ R) ⋈c S  =  (L ⋈ R) ⋈c S      c is not true where R is all null
 
-    A padded row finds no partner. It holds on each side whose rows need a partner to survive.
+    A padded row finds no partner. It holds on each side whose rows need a partner to survive: not for the left of a
+    left or anti join, not below a full join.                                                [Galindo-Legaria 94]
     """
-    left = relation.left
-    if relation.kind in (JoinKind.INNER, JoinKind.SEMI) and isinstance(left, Join):
-        simpler = _simplified(left, relation.condition)
-        if simpler:
-            return replace(relation, left=simpler)
-    right = relation.right
-    if relation.kind is not JoinKind.FULL and isinstance(right, Join):
-        simpler = _simplified(right, relation.condition)
-        if simpler:
-            return replace(relation, right=simpler)
+    if relation.kind in (JoinKind.INNER, JoinKind.SEMI):
+        left = _with_simpler_join(relation.left, relation.condition, facts)
+        if left is not None:
+            return replace(relation, left=left)
+    if relation.kind is not JoinKind.FULL:
+        right = _with_simpler_join(relation.right, relation.condition, facts)
+        if right is not None:
+            return replace(relation, right=right)
+    return None
+
+
+def _with_simpler_join(side: Relation, condition: Scalar, facts: Facts) -> Relation | None:
+    """One input of a join, itself an outer join or a projection of one, without padding that the condition rejects."""
+    if side in facts.shared:
+        return None
+    if isinstance(side, Join):
+        return _simplified(side, condition)
+    if isinstance(side, Project) and isinstance(side.input, Join):
+        below = _with_simpler_join(side.input, condition.substitute(side.definitions), facts)
+        return replace(side, input=below) if below is not None else None
     return None
 
 

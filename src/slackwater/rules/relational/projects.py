@@ -74,22 +74,27 @@ def _fits(join: Join, right: Relation) -> bool:
     return not set(join.left.columns) & set(right.columns)
 
 
+def _alone(relation: Relation, facts: Facts) -> bool:
+    return relation not in facts.shared
+
+
 @normalizes(Union, over=(Union, Project))
-def flatten_union(relation: Union, _: Facts) -> Relation | None:
+def flatten_union(relation: Union, facts: Facts) -> Relation | None:
     """(R ∪ S) ∪ T  =  R ∪ S ∪ T
 
-    A renaming projection between two unions is absorbed; one that computes stays.
+    A renaming projection between two unions is absorbed; one that computes stays. Not where the inner union casts its
+    branches to a type of its own, which the outer one may not do in the same way.
     """
     branches: list[Relation] = []
     sources: list[tuple[Column, ...]] = []
     changed = False
     for branch, columns in zip(relation.branches, relation.sources, strict=True):
         inner, wanted = branch, columns
-        while isinstance(inner, Project) and all(inner.definitions[c].column for c in wanted):
+        while isinstance(inner, Project) and all(inner.definitions[c].column for c in wanted) and _alone(inner, facts):
             named = [inner.definitions[c].column for c in wanted]
             wanted = tuple(c for c in named if c is not None)
             inner = inner.input
-        if isinstance(inner, Union):
+        if isinstance(inner, Union) and inner.exact >= set(wanted) and _alone(inner, facts):
             changed = True
             for position, below in enumerate(inner.branches):
                 names = inner.renaming(position)

@@ -1,0 +1,1 @@
+"""What plans cost: cardinalities of forms, cost of operators, and how costs over time are compared."""

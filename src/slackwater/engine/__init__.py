@@ -1,0 +1,1 @@
+"""Steps to SQL, and a small engine to try plans on."""

@@ -1,0 +1,11 @@
+"""One readable SQL text a step."""
+
+from __future__ import annotations
+
+from slackwater.plan.plan import Step
+from slackwater.sql.emit import emit
+
+
+def step_sql(step: Step, dialect: str = "spark") -> str:
+    """The SELECT of a step; what becomes of its rows is the runtime's business."""
+    return emit(step.query if step.query is not None else step.relation, dialect)

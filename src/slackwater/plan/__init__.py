@@ -1,0 +1,1 @@
+"""Plans: what each run computes, keeps and delivers."""

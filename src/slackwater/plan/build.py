@@ -1,0 +1,168 @@
+"""From choices to steps: what must be saved is saved, what is read twice is kept, the rest is written in place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from slackwater.algebra.relation import Query, Relation, Scan, Values
+from slackwater.errors import InternalError
+from slackwater.memo.memo import Memo
+from slackwater.plan.plan import Purpose, Step
+from slackwater.plan.sources import change_source, snapshot_source, state_source
+from slackwater.search.cells import Cell, Cells
+from slackwater.search.choose import Choice
+from slackwater.time.forms import Form, GroupLeaf, Kind
+
+Key = tuple[Cell, int]
+
+
+@dataclass
+class StepBuilder:
+    """Turns the chosen way to compute each delivered cell into the steps of every run."""
+
+    memo: Memo
+    cells: Cells
+    query: Query
+    choices: Mapping[Key, Choice]
+    delivered: tuple[Key, ...]
+    _uses: dict[Key, list[Key | None]] = field(default_factory=dict)
+    _names: dict[Key, str] = field(default_factory=dict)
+    _taken: set[str] = field(default_factory=set)
+
+    def steps(self) -> list[Step]:
+        """All steps, run by run, each after the steps it reads."""
+        order = self._in_order()
+        for key in order:
+            for source in self.choices[key].inputs:
+                self._uses.setdefault(source, []).append(key)
+        found: list[Step] = []
+        for run in sorted({run for _, run in order}):
+            for key in order:
+                if key[1] != run:
+                    continue
+                purpose = self._purpose(key)
+                if purpose is not None:
+                    found.append(self._step(key, purpose))
+                if key in self.delivered:
+                    found.append(self._output(key))
+        return found
+
+    def _in_order(self) -> list[Key]:
+        """What is computed, inputs first."""
+        done: dict[Key, None] = {}
+
+        def visit(key: Key) -> None:
+            if key in done:
+                return
+            for source in self.choices[key].inputs:
+                visit(source)
+            done[key] = None
+
+        for key in self.delivered:
+            visit(key)
+        return list(done)
+
+    def _purpose(self, key: Key) -> Purpose | None:
+        """Why a cell needs a step of its own; sources and cells that one step reads need none."""
+        choice = self.choices[key]
+        if choice.tree is None or isinstance(choice.tree, Values):
+            return None
+        readers = [reader for reader in self._uses.get(key, []) if reader is not None]
+        if any(reader[1] > key[1] for reader in readers):
+            return Purpose.STATE
+        times = len(readers) + sum(key == d for d in self.delivered)
+        return Purpose.SCRATCH if times > 1 and _is_work(choice.tree) else None
+
+    def _step(self, key: Key, purpose: Purpose) -> Step:
+        relation, rules, cost = self._inlined(key, at_root=True)
+        name = self._name(key)
+        return Step(
+            key[1], name, purpose, relation, self._meaning(key[0]), rules, self.cells.estimate(key[0]).rows, cost
+        )
+
+    def _output(self, key: Key) -> Step:
+        relation, rules, cost = self._inlined(key, at_root=key not in self._names)
+        rows = self.cells.estimate(key[0]).rows
+        query = self.query.with_relation(relation)
+        return Step(key[1], f"output_{key[1]}", Purpose.OUTPUT, relation, "the answer", rules, rows, cost, query)
+
+    def _inlined(self, key: Key, *, at_root: bool = False) -> tuple[Relation, tuple[str, ...], float]:
+        """The expression of a cell with its inputs written in place, up to sources, states and kept cells."""
+        cell, run = key
+        if not at_root and key in self._names:
+            return state_source(self._names[key], cell.form.columns), (), 0.0
+        choice = self.choices[key]
+        if choice.rule == "nothing":
+            return Values(cell.form.columns, ()), (), 0.0
+        if choice.rule == "source":
+            return self._source(cell), (), choice.own
+        assert choice.tree is not None
+        rules: list[str] = [choice.rule]
+        cost = choice.own
+        by_leaf: dict[Form, Relation] = {}
+        inputs = dict(choice.inputs)
+        for leaf in dict.fromkeys(n for n in choice.tree.walk() if isinstance(n, Form)):
+            source = self.cells.cell(leaf, cell.interval)
+            at_run = inputs[source]
+            if at_run < run and (source, at_run) not in self._names:
+                raise InternalError(f"{source.form} of run {at_run} is read at run {run} but not saved")
+            relation, more, price = self._inlined((source, at_run))
+            by_leaf[leaf] = relation
+            rules += more
+            cost += price
+        return _replaced(choice.tree, by_leaf), tuple(dict.fromkeys(rules)), cost
+
+    def _source(self, cell: Cell) -> Relation:
+        scan = self.memo.scan_of(cell.form.group)
+        assert scan is not None
+        if cell.form.kind is Kind.SNAPSHOT:
+            return snapshot_source(scan, cell.interval)
+        return change_source(scan, cell.interval, signed=cell.form.signed)
+
+    # --- names -------------------------------------------------------------------------------------------------------
+
+    def _name(self, key: Key) -> str:
+        if key not in self._names:
+            cell, run = key
+            base = "_".join(self._tables(cell)[:2]) or "rows"
+            partial = "_partial" if cell.form.partial else ""
+            kind = {Kind.SNAPSHOT: "v", Kind.DELTA: "d", Kind.COMPLETION: "c"}[cell.form.kind]
+            name = stem = f"{base}{partial}_{kind}{cell.interval}" + (f"_at{run}" if run != cell.first_run else "")
+            number = 1
+            while name in self._taken:
+                number += 1
+                name = f"{stem}_{number}"
+            self._taken.add(name)
+            self._names[key] = name
+        return self._names[key]
+
+    def _tables(self, cell: Cell) -> list[str]:
+        found: dict[str, None] = {}
+
+        def visit(node: Relation) -> None:
+            if isinstance(node, Scan):
+                found.setdefault(node.table.name.replace(".", "_"))
+            for below in node.inputs:
+                visit(self.memo[below.group].expressions[0] if isinstance(below, GroupLeaf) else below)
+
+        visit(self.memo[cell.form.group].expressions[0])
+        return list(found)
+
+    def _meaning(self, cell: Cell) -> str:
+        what = {Kind.SNAPSHOT: "rows", Kind.DELTA: "change", Kind.COMPLETION: "completion"}[cell.form.kind]
+        node = type(self.memo[cell.form.group].expressions[0]).__name__.lower()
+        shape = "partial " if cell.form.partial else ""
+        tables = ", ".join(self._tables(cell))
+        when = f"after run {cell.interval}" if cell.form.kind is Kind.SNAPSHOT else f"at run {cell.interval}"
+        return f"{shape}{node} over {tables}: {what} {when}" if cell.interval else f"{node} over {tables}"
+
+
+def _is_work(tree: Relation) -> bool:
+    return bool(tree.inputs)
+
+
+def _replaced(tree: Relation, by_leaf: Mapping[Form, Relation]) -> Relation:
+    if isinstance(tree, Form):
+        return by_leaf[tree]
+    return tree.with_inputs(*(_replaced(below, by_leaf) for below in tree.inputs))

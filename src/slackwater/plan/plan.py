@@ -1,0 +1,67 @@
+"""A plan: P1 … Pk, each a list of steps, with every save and load explicit.
+
+A step computes one relation from sources and from what earlier steps left, and either saves it as a state, keeps it for
+the rest of its run, or delivers it. Its relation is ordinary algebra over scans: a person can read it, and the compiler
+needs to know nothing of time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from slackwater.algebra.relation import Query, Relation, Scan
+from slackwater.cost.objective import Vector
+
+
+class Purpose(StrEnum):
+    """What becomes of a step's rows."""
+
+    STATE = "save"
+    """Kept for later runs."""
+    SCRATCH = "keep for this run"
+    """Read more than once in this run."""
+    OUTPUT = "deliver"
+    """The answer."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One statement of a run."""
+
+    run: int
+    name: str
+    purpose: Purpose
+    relation: Relation
+    meaning: str
+    rules: tuple[str, ...]
+    rows: float
+    cost: float
+    query: Query | None = None
+
+    def reads(self) -> tuple[str, ...]:
+        """Names of the tables and states it scans."""
+        return tuple(dict.fromkeys(n.table.name for n in self.relation.walk() if isinstance(n, Scan)))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do at each run, what it costs by estimate, and what the batch plan would cost."""
+
+    times: tuple[str, ...]
+    steps: tuple[Step, ...]
+    cost: Vector
+    batch_cost: Vector
+    objective: str
+    rank: float
+    batch_rank: float
+    rules: tuple[str, ...]
+    limits: tuple[str, ...] = ()
+
+    def run(self, number: int) -> tuple[Step, ...]:
+        """The steps of a run, in order."""
+        return tuple(step for step in self.steps if step.run == number)
+
+    @property
+    def states(self) -> tuple[Step, ...]:
+        return tuple(step for step in self.steps if step.purpose is Purpose.STATE)

@@ -1,0 +1,1 @@
+"""Finding plans: explore what is possible, choose what is best."""

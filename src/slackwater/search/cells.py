@@ -1,0 +1,183 @@
+"""Cells: a form in an interval. Where symbolic time meets the schedule.
+
+Interval i is (t(i−1), t(i)]. The old end of one interval is the new end of the one before, so an old snapshot is the
+cell of the new one a run earlier. Before the first run every changing table is empty. A cell that is known to be empty
+is written as no rows at all, and what follows from that is simplified away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from slackwater.algebra.relation import Aggregate, Join, JoinKind, Relation, Scan, Union, Values
+from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
+from slackwater.cost.estimate import Estimate, Estimator
+from slackwater.errors import InternalError
+from slackwater.memo.group import Alternative
+from slackwater.memo.memo import Memo
+from slackwater.rules.normalize import simplify_empties
+from slackwater.time.forms import Form, GroupId, GroupLeaf, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A form of a group in an interval; a static group has only interval 0."""
+
+    form: Form
+    interval: int
+
+    @property
+    def first_run(self) -> int:
+        """The earliest run at which its data is there."""
+        return max(1, self.interval)
+
+
+class Cells:
+    """Names cells, instantiates alternatives, and estimates sizes; everything is worked out once."""
+
+    def __init__(self, memo: Memo, statistics: Statistics, *, exact: bool = False) -> None:
+        self.memo = memo
+        self.statistics = statistics
+        self.exact = exact
+        self._trees: dict[tuple[int, tuple[bool, ...]], Relation] = {}
+        self._estimates: dict[Cell, Estimate] = {}
+        self._snapshots: dict[tuple[GroupId, int], Estimate] = {}
+        self._empty: dict[Cell, bool] = {}
+
+    def cell(self, form: Form, interval: int) -> Cell:
+        """The cell of a form that an interval mentions."""
+        group = self.memo[form.group]
+        if group.is_static:
+            return Cell(form, 0)
+        if form.kind is Kind.SNAPSHOT and form.until == 0:
+            partial = form.names if form.partial else None
+            return Cell(self.memo.snapshot(form.group, group.tables, partial=partial), interval - 1)
+        return Cell(form, interval)
+
+    # --- emptiness ---------------------------------------------------------------------------------------------------
+
+    def is_empty(self, cell: Cell) -> bool:
+        """Whether a cell surely has no rows."""
+        if cell not in self._empty:
+            self._empty[cell] = self._is_empty(cell)
+        return self._empty[cell]
+
+    def _is_empty(self, cell: Cell) -> bool:
+        group = self.memo[cell.form.group]
+        if cell.form.kind is Kind.DELTA:
+            tables = group.properties.changing_tables
+            return self.exact and not cell.form.partial and all(not self._change(t, cell.interval) for t in tables)
+        if cell.form.kind is Kind.SNAPSHOT and cell.interval == 0 and not group.is_static:
+            return self._empty_at_start(cell.form.group)
+        return False
+
+    def _change(self, table: str, interval: int) -> float:
+        return self.table(table).change(interval).changes
+
+    def _empty_at_start(self, group: GroupId) -> bool:
+        """Whether a relation over tables without rows has none itself."""
+        return self._nothing(self.memo[group].expressions[0])
+
+    def _nothing(self, node: Relation) -> bool:
+        match node:
+            case GroupLeaf():
+                return self._empty_at_start(node.group)
+            case Scan():
+                return node.table.changing
+            case Values():
+                return not node.rows
+            case Aggregate():
+                return bool(node.keys) and self._nothing(node.input)
+            case Union():
+                return all(self._nothing(branch) for branch in node.branches)
+            case Join():
+                left, right = self._nothing(node.left), self._nothing(node.right)
+                if node.kind in (JoinKind.INNER, JoinKind.SEMI):
+                    return left or right
+                return left and right if node.kind is JoinKind.FULL else left
+            case _:
+                return self._nothing(node.inputs[0])
+
+    # --- instances ---------------------------------------------------------------------------------------------------
+
+    def instance(self, alternative: Alternative, interval: int) -> Relation:
+        """An alternative in an interval, without what is known to be empty."""
+        leaves = alternative.leaves()
+        empty = tuple(self.is_empty(self.cell(leaf, interval)) for leaf in leaves)
+        if not any(empty):
+            return alternative.tree
+        key = (id(alternative), empty)
+        if key not in self._trees:
+            gone = {leaf for leaf, nothing in zip(leaves, empty, strict=True) if nothing}
+            self._trees[key] = simplify_empties(_without(alternative.tree, gone))
+        return self._trees[key]
+
+    # --- sizes -------------------------------------------------------------------------------------------------------
+
+    def table(self, name: str) -> TableStatistics:
+        known = self.statistics.get(name)
+        return known if known is not None else TableStatistics((Arrival(1000.0),))
+
+    def estimate(self, cell: Cell) -> Estimate:
+        """How many rows a cell has."""
+        if cell not in self._estimates:
+            self._estimates[cell] = self._estimate(cell)
+        return self._estimates[cell]
+
+    def _estimate(self, cell: Cell) -> Estimate:
+        if self.is_empty(cell):
+            return Estimate(0.0)
+        if cell.form.kind is Kind.SNAPSHOT:
+            return self.snapshot(cell.form.group, cell.interval)
+        scan = self.memo.scan_of(cell.form.group)
+        if scan is not None:
+            change = self.table(scan.table.name).change(cell.interval).changes
+            return self._table_estimate(scan, change)
+        ways = self.memo.alternatives(cell.form)
+        if not ways:
+            before = self.snapshot(cell.form.group, max(0, cell.interval - 1)).rows
+            return Estimate(before + self.snapshot(cell.form.group, cell.interval).rows)
+        tree = self.instance(ways[0], cell.interval)
+        return self.estimator(cell.interval).of(tree)
+
+    def estimator(self, interval: int) -> Estimator:
+        """Estimates expressions over forms in an interval."""
+
+        def leaf(relation: Relation) -> Estimate:
+            if not isinstance(relation, Form):
+                raise InternalError(f"{type(relation).__name__} is no leaf of a form's expression")
+            return self.estimate(self.cell(relation, interval))
+
+        return Estimator(leaf)
+
+    def snapshot(self, group: GroupId, version: int) -> Estimate:
+        """Rows of a relation after a run."""
+        key = (group, 0 if self.memo[group].is_static else version)
+        if key not in self._snapshots:
+
+            def leaf(relation: Relation) -> Estimate:
+                if isinstance(relation, GroupLeaf):
+                    return self.snapshot(relation.group, version)
+                assert isinstance(relation, Scan)
+                known = self.table(relation.table.name)
+                return self._table_estimate(relation, known.rows(version if relation.table.changing else 10**9))
+
+            self._snapshots[key] = Estimator(leaf).of(self.memo[group].expressions[0])
+        return self._snapshots[key]
+
+    def _table_estimate(self, scan: Scan, rows: float) -> Estimate:
+        known = self.table(scan.table.name)
+        single_keys = {next(iter(key)) for key in scan.table.keys if len(key) == 1}
+        total = max(known.rows(10**9), rows)
+        distinct = {}
+        for f, column in zip(scan.table.fields, scan.columns, strict=True):
+            values = known.distinct.get(f.name, total if f.name in single_keys else None)
+            if values is not None:
+                distinct[column] = values
+        return Estimate(rows, distinct)
+
+
+def _without(tree: Relation, gone: set[Form]) -> Relation:
+    if isinstance(tree, Form):
+        return Values(tree.columns, ()) if tree in gone else tree
+    return tree.with_inputs(*(_without(below, gone) for below in tree.inputs))

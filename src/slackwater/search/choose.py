@@ -1,0 +1,151 @@
+"""Choice: for every cell and run the cheapest way to have it, by dynamic programming over time.
+
+A cell computed at run τ takes each input from τ itself or from an earlier run, saved there and loaded here. Its cost is
+a vector over runs; an objective ranks vectors. The snapshot of the whole query from snapshots alone is the batch plan:
+it is always among the alternatives, and first among equals.                                   [Tempura §6, Eq. 5]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from slackwater.algebra.relation import Relation
+from slackwater.cost.estimate import Estimate
+from slackwater.cost.model import CostModel
+from slackwater.cost.objective import Objective, Vector, add, at
+from slackwater.errors import InternalError
+from slackwater.memo.memo import Memo
+from slackwater.search.cells import Cell, Cells
+from slackwater.time.forms import Form
+from slackwater.time.timeline import Timeline
+
+BATCH_RULE = "snapshot_of_operator"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How a cell is computed at a run: the expression, its rule, and where each input comes from."""
+
+    cell: Cell
+    run: int
+    tree: Relation | None
+    rule: str
+    inputs: tuple[tuple[Cell, int], ...]
+    own: float
+    cost: Vector
+
+
+@dataclass
+class Chooser:
+    """Finds choices; `given` holds cells that earlier deliveries have paid for, `kept` those they saved."""
+
+    memo: Memo
+    cells: Cells
+    timeline: Timeline
+    model: CostModel
+    objective: Objective
+    given: Mapping[tuple[Cell, int], Choice] = field(default_factory=dict)
+    kept: frozenset[tuple[Cell, int]] = frozenset()
+    batch: bool = False
+    """Only the batch plan: snapshots from snapshots, all at the run itself."""
+    _best: dict[tuple[Cell, int], Choice | None] = field(default_factory=dict)
+    _supply: dict[tuple[Cell, int], tuple[Vector, int] | None] = field(default_factory=dict)
+    _busy: set[tuple[Cell, int]] = field(default_factory=set)
+
+    def best(self, cell: Cell, run: int) -> Choice | None:
+        """The cheapest way to compute a cell at a run; None when there is no way."""
+        key = (cell, run)
+        if key not in self._best:
+            if key in self._busy:
+                raise InternalError(f"{cell.form} in interval {cell.interval} needs itself")
+            self._busy.add(key)
+            self._best[key] = self._find(cell, run)
+            self._busy.discard(key)
+        return self._best[key]
+
+    def require(self, cell: Cell, run: int) -> Choice:
+        choice = self.best(cell, run)
+        if choice is None:
+            raise InternalError(f"no way to compute {cell.form} at run {run}")
+        return choice
+
+    def _find(self, cell: Cell, run: int) -> Choice | None:
+        runs = self.timeline.last
+        if run < cell.first_run:
+            return None
+        if (paid := self.given.get((cell, run))) is not None:
+            return replace(paid, own=0.0, cost=(0.0,) * runs)
+        if self.cells.is_empty(cell):
+            return Choice(cell, run, None, "nothing", (), 0.0, (0.0,) * runs)
+        if self.memo.scan_of(cell.form.group) is not None:
+            price = self.model.scan(cell.form, self.cells.estimate(cell))
+            return Choice(cell, run, None, "source", (), price, at(run, price, runs))
+        best: Choice | None = None
+        for alternative in self.memo.alternatives(cell.form):
+            if self.batch and alternative.rule != BATCH_RULE:
+                continue
+            candidate = self._candidate(cell, run, self.cells.instance(alternative, cell.interval), alternative.rule)
+            if candidate is not None and (best is None or self._better(candidate, best)):
+                best = candidate
+        return best
+
+    def _better(self, one: Choice, other: Choice) -> bool:
+        return self.objective.rank(one.cost) < self.objective.rank(other.cost)
+
+    def _candidate(self, cell: Cell, run: int, tree: Relation, rule: str) -> Choice | None:
+        runs = self.timeline.last
+        total: Vector = (0.0,) * runs
+        inputs: list[tuple[Cell, int]] = []
+        for leaf in dict.fromkeys(node for node in tree.walk() if isinstance(node, Form)):
+            source = self.cells.cell(leaf, cell.interval)
+            supply = self.supply(source, run)
+            if supply is None:
+                return None
+            total = add(total, supply[0])
+            inputs.append((source, supply[1]))
+        own = self.model.compute(tree, self._rows(cell.interval))
+        return Choice(cell, run, tree, rule, tuple(inputs), own, add(total, at(run, own, runs)))
+
+    def supply(self, cell: Cell, run: int) -> tuple[Vector, int] | None:
+        """The cheapest way to have a cell at hand at a run: computed now, or earlier and kept."""
+        key = (cell, run)
+        if key not in self._supply:
+            self._supply[key] = self._find_supply(cell, run)
+        return self._supply[key]
+
+    def _find_supply(self, cell: Cell, run: int) -> tuple[Vector, int] | None:
+        runs = self.timeline.last
+        is_source = self.memo.scan_of(cell.form.group) is not None or self.cells.is_empty(cell)
+        best: tuple[Vector, int] | None = None
+        for earlier in range(run, cell.first_run - 1, -1):
+            if (is_source or self.batch) and earlier != run:
+                break
+            choice = self.best(cell, earlier)
+            if choice is None:
+                continue
+            cost = choice.cost
+            if earlier < run:
+                size = self.cells.estimate(cell)
+                if (cell, earlier) not in self.kept:
+                    cost = add(cost, at(earlier, self.model.save(cell.form, size), runs))
+                cost = add(cost, at(run, self.model.load(cell.form, size), runs))
+            if best is None or self.objective.rank(cost) < self.objective.rank(best[0]):
+                best = (cost, earlier)
+        return best
+
+    def _rows(self, interval: int) -> _RowsOf:
+        return _RowsOf(self.cells, interval)
+
+
+class _RowsOf:
+    """Estimates of the nodes of one expression, each worked out once."""
+
+    def __init__(self, cells: Cells, interval: int) -> None:
+        self._estimator = cells.estimator(interval)
+        self._known: dict[int, Estimate] = {}
+
+    def __call__(self, node: Relation) -> Estimate:
+        if id(node) not in self._known:
+            self._known[id(node)] = self._estimator.of(node)
+        return self._known[id(node)]

@@ -1,0 +1,108 @@
+"""Exploration: from the forms that are wanted to all forms that can help, by demand.
+
+Nothing is explored that no wanted form could use. The memo is symbolic in time, so it is explored once, whatever the
+length of the schedule. A queue holds what is still to be looked at; its order comes from a scoring function that can
+be replaced. Budgets end the exploration early, never silently: the trace says so, and so does the plan.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from slackwater.memo.group import Alternative
+from slackwater.memo.memo import Memo
+from slackwater.rules.catalogue import RuleBook
+from slackwater.rules.form_rule import Family, FormRule, Goal
+from slackwater.search.trace import Trace
+from slackwater.time.forms import Form, GroupId, Kind
+
+Score = Callable[[Form, int], float]
+
+LAST_RESORT = "difference_of_snapshots"
+MERGE = "merge_delta"
+
+
+def in_order_of_demand(_: Form, sequence: int) -> float:
+    """First asked, first answered."""
+    return float(sequence)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much exploration is allowed."""
+
+    forms: int = 20_000
+    alternatives: int = 100_000
+
+
+@dataclass
+class Explorer:
+    """Fills the memo with ways to compute the forms that are demanded."""
+
+    memo: Memo
+    rules: RuleBook
+    trace: Trace = field(default_factory=Trace)
+    score: Score = in_order_of_demand
+    budget: Budget = field(default_factory=Budget)
+
+    def explore(self, *wanted: Form) -> None:
+        """Explores what the wanted forms need, and then removes what leads in circles."""
+        queue: list[tuple[float, int, Form]] = []
+        seen: set[Form] = set()
+
+        def demand(form: Form) -> None:
+            if form not in seen:
+                seen.add(form)
+                heapq.heappush(queue, (self.score(form, len(seen)), len(seen), form))
+
+        for form in wanted:
+            demand(form)
+        found = 0
+        while queue:
+            if len(seen) > self.budget.forms or found > self.budget.alternatives:
+                self.trace.limited(f"exploration stopped at {len(seen)} forms and {found} alternatives")
+                break
+            _, _, form = heapq.heappop(queue)
+            for alternative in self._expand(form):
+                found += 1
+                for leaf in alternative.leaves():
+                    demand(leaf)
+        self._cut_circles()
+
+    def _expand(self, form: Form) -> list[Alternative]:
+        """Every alternative the rules have for a form; the last resort only where there is no other."""
+        applicable = list(self.rules.for_form(form))
+        ordinary = [rule for rule in applicable if rule.name != LAST_RESORT]
+        found = [a for rule in ordinary for a in self._fire(rule, form)]
+        if not found:
+            found = [a for rule in applicable if rule.name == LAST_RESORT for a in self._fire(rule, form)]
+        return found
+
+    def _fire(self, rule: FormRule, form: Form) -> list[Alternative]:
+        found = []
+        expressions = self.memo[form.group].expressions
+        if rule.family in (Family.INTRA, Family.INTER) and rule.name in (MERGE, LAST_RESORT, "complete_positive_part"):
+            expressions = expressions[:1]
+        for node in expressions:
+            if not isinstance(node, rule.of):
+                continue
+            for tree in rule.expand(Goal(form, node, self.memo)):
+                alternative = Alternative(tree, rule.name)
+                if self.memo.offer(form, alternative):
+                    found.append(alternative)
+        if found:
+            self.trace.fired(rule.name, str(form), len(found))
+        return found
+
+    def _cut_circles(self) -> None:
+        """A delta that is only a difference of snapshots must not make one of those snapshots."""
+        for group in self.memo:
+            for form, alternatives in group.forms.items():
+                if form.kind is not Kind.SNAPSHOT or form.partial:
+                    continue
+                change = self.memo.delta(GroupId(group.id), form.since, form.until)
+                ways = group.forms.get(change, [])
+                if ways and all(way.rule == LAST_RESORT for way in ways):
+                    alternatives[:] = [a for a in alternatives if a.rule != MERGE]
