@@ -6,15 +6,17 @@ literals, AND/OR/NOT, CASE and IF with constant conditions, dates moved by whole
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from functools import lru_cache
 
 from sqlglot import exp
 
+from slackwater.algebra.infer import type_of
 from slackwater.algebra.predicates import STRICT_NODES
-from slackwater.algebra.scalar import FALSE, NULL, TRUE, Scalar, conjunction, conjuncts, disjunction, disjuncts
+from slackwater.algebra.scalar import NULL, TRUE, Scalar, cast, conjunction, conjuncts, disjunction, disjuncts
 from slackwater.algebra.schema import Column
+from slackwater.algebra.types import Type
 
 _NEGATED: dict[type[exp.Expr], type[exp.Binary]] = {
     exp.EQ: exp.NEQ,
@@ -39,12 +41,19 @@ _COMPUTE: dict[type[exp.Expr], Callable[[int, int], int]] = {
 }
 INT_RANGE = range(-(2**31), 2**31)
 
+Types = Mapping[str, Type]
+"""The types of the columns in a tree, by id."""
+
 
 @lru_cache(maxsize=20_000)
 def fold(scalar: Scalar) -> Scalar:
-    """The same value with constants worked out."""
-    folded = _fold(scalar.tree)
-    return scalar if folded == scalar.tree else Scalar.of(folded, scalar.columns)
+    """The same value, of the same type, with constants worked out."""
+    tree = _fold(scalar.tree, {column.id: column.type for column in scalar.columns})
+    if tree == scalar.tree:
+        return scalar
+    folded = Scalar.of(tree, scalar.columns)
+    changed = scalar.type.is_known and folded.type.is_known and folded.type != scalar.type
+    return cast(folded, scalar.type) if changed else folded
 
 
 def factor(predicate: Scalar) -> Scalar:
@@ -52,7 +61,7 @@ def factor(predicate: Scalar) -> Scalar:
     branches = [conjuncts(branch) for branch in disjuncts(predicate)]
     if len(branches) < 2:
         return predicate
-    common = [part for part in branches[0] if all(part in branch for branch in branches[1:])]
+    common = [part for part in branches[0] if all(part in branch for branch in branches[1:]) and not part.is_random]
     if not common:
         return predicate
     rest = [conjunction(part for part in branch if part not in common) for branch in branches]
@@ -65,15 +74,15 @@ def simplify(predicate: Scalar) -> Scalar:
 
 
 def is_never_true(predicate: Scalar) -> bool:
-    """Whether a folded predicate is FALSE or NULL."""
-    return predicate == FALSE or isinstance(predicate.tree, exp.Null)
+    """Whether a folded predicate, or a conjunct of it, is FALSE or NULL."""
+    return any(_truth(part.tree) is False or _is_null_constant(part.tree) for part in conjuncts(predicate))
 
 
 def rejects_padding(predicate: Scalar, padded: frozenset[Column]) -> bool:
     """Whether no conjunct-wise truth is left once all these columns are null, as in the padding of an outer join."""
     null = dict.fromkeys(padded, NULL)
     return any(
-        is_never_true(Scalar.of(_fold(_with_nulls(part.substitute(null).tree)), part.columns))
+        is_never_true(Scalar.of(_fold(_with_nulls(part.substitute(null).tree), None), part.columns))
         for part in conjuncts(predicate)
         if part.columns & padded and not part.can_raise
     )
@@ -101,13 +110,18 @@ def _is_constant(tree: exp.Expr) -> bool:
     return isinstance(tree, (exp.Literal, exp.Boolean))
 
 
-def _fold(tree: exp.Expr) -> exp.Expr:
+def _is_null_constant(tree: exp.Expr) -> bool:
+    return isinstance(tree, exp.Null) or (isinstance(tree, (exp.Cast, exp.Paren)) and _is_null_constant(tree.this))
+
+
+def _fold(tree: exp.Expr, types: Types | None) -> exp.Expr:
+    """Constants worked out bottom up. Without `types` only truth matters, and a value may change its type."""
     tree = tree.copy()
     for key, child in list(tree.args.items()):
         if isinstance(child, exp.Expr):
-            tree.set(key, _fold(child))
+            tree.set(key, _fold(child, types))
         elif isinstance(child, list):
-            tree.set(key, [_fold(c) if isinstance(c, exp.Expr) else c for c in child])
+            tree.set(key, [_fold(c, types) if isinstance(c, exp.Expr) else c for c in child])
     match tree:
         case exp.Paren():
             folded: exp.Expr = tree.this
@@ -119,9 +133,9 @@ def _fold(tree: exp.Expr) -> exp.Expr:
         case exp.Is() if isinstance(tree.expression, exp.Null):
             return _is_null(tree)
         case exp.Case() if tree.args.get("this") is None:
-            return _case(tree)
+            return _of_the_same_type(tree, _case(tree), types)
         case exp.If():
-            return _if(tree)
+            return _of_the_same_type(tree, _if(tree), types)
         case exp.Coalesce():
             return _coalesce(tree)
         case exp.Add() | exp.Sub() | exp.Mul():
@@ -146,7 +160,7 @@ def _connect(tree: exp.Expr) -> exp.Expr:
             return other
         if _truth(one) is (not neutral):
             return one
-    return left if left == right else tree
+    return left if left == right and not Scalar(left, frozenset()).is_random else tree
 
 
 def _negate(tree: exp.Expr) -> exp.Expr:
@@ -171,29 +185,44 @@ def _is_null(tree: exp.Expr) -> exp.Expr:
     return tree
 
 
+def _of_the_same_type(tree: exp.Expr, chosen: exp.Expr, types: Types | None) -> exp.Expr:
+    """What is left of CASE or IF: the branches that went had their say in the type."""
+    if chosen is tree or types is None:
+        return chosen
+    wanted = type_of(tree, types)
+    if not wanted.is_known:
+        return tree
+    if type_of(chosen, types) == wanted:
+        return chosen
+    return exp.Cast(this=chosen, to=exp.DataType.build(wanted.text, dialect="spark"))
+
+
 def _case(tree: exp.Expr) -> exp.Expr:
+    branches = tree.args["ifs"]
     kept = []
-    for branch in tree.args["ifs"]:
+    default = tree.args.get("default")
+    for branch in branches:
         condition = branch.this
         if _truth(condition) is False or isinstance(condition, exp.Null):
             continue
         if _truth(condition) is True:
-            tree.set("default", branch.args["true"])
+            default = branch.args["true"]
             break
         kept.append(branch)
-    if kept:
-        tree.set("ifs", kept)
+    if len(kept) == len(branches):
         return tree
-    return tree.args.get("default") or exp.Null()
+    if kept:
+        return exp.Case(ifs=[branch.copy() for branch in kept], default=default.copy() if default else None)
+    return default.copy() if default else exp.Null()
 
 
 def _if(tree: exp.Expr) -> exp.Expr:
-    if isinstance(tree.parent, exp.Case) or tree.args.get("false") is None:
-        return tree
+    if tree.args.get("false") is None:
+        return tree  # a branch of CASE
     if (truth := _truth(tree.this)) is None and not isinstance(tree.this, exp.Null):
         return tree
     chosen: exp.Expr = tree.args["true"] if truth else tree.args["false"]
-    return chosen
+    return chosen.copy()
 
 
 def _coalesce(tree: exp.Expr) -> exp.Expr:

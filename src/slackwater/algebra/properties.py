@@ -31,6 +31,7 @@ from slackwater.algebra.relation import (
 )
 from slackwater.algebra.scalar import Scalar, conjuncts, function_name
 from slackwater.algebra.schema import Column
+from slackwater.algebra.types import keeps_apart
 from slackwater.errors import InternalError
 
 Columns = frozenset[Column]
@@ -303,16 +304,16 @@ def _(relation: Generate) -> Properties:
 
 
 def _equalities(predicate: Scalar) -> Iterable[Dependency]:
-    """`a = b` makes each determine the other; `a = 5` fixes a."""
+    """`a = b` makes each determine the other, unless their types blur it; `a = 5` fixes a."""
     for part in conjuncts(predicate):
         if pair := column_equality(part):
-            left, right = frozenset((pair[0],)), frozenset((pair[1],))
-            yield Dependency(left, right)
-            yield Dependency(right, left)
+            for one, other in (pair, pair[::-1]):
+                if keeps_apart(other.type, one.type):
+                    yield Dependency(frozenset((one,)), frozenset((other,)))
         elif sides := equality_sides(part):
-            for one, other in (sides, sides[::-1]):
-                if one.column and other.is_literal:
-                    yield Dependency(NO_COLUMNS, frozenset((one.column,)))
+            for value, constant in (sides, sides[::-1]):
+                if value.column and constant.is_literal and keeps_apart(value.column.type, constant.type):
+                    yield Dependency(NO_COLUMNS, frozenset((value.column,)))
 
 
 def _join_keys(join: Join, *, both_ways: bool) -> tuple[Columns, ...]:
@@ -329,14 +330,16 @@ def _join_keys(join: Join, *, both_ways: bool) -> tuple[Columns, ...]:
 
 
 def matched_columns(join: Join, side: Relation) -> Columns:
-    """Columns of one input that the condition equates with the other input or with a constant."""
+    """Columns of one input that the condition pins to one value for each row of the other input."""
     own = frozenset(side.columns)
     matched: set[Column] = set()
     for part in conjuncts(join.condition):
         if sides := equality_sides(part):
             for one, other in (sides, sides[::-1]):
-                if one.column in own and not other.columns & own:
-                    matched.add(one.column)
+                column = one.column
+                fixed = column in own and not other.columns & own and not other.is_random
+                if fixed and column is not None and keeps_apart(column.type, other.type):
+                    matched.add(column)
     return frozenset(matched)
 
 

@@ -401,6 +401,12 @@ class Union(Relation):
     def _rebuild(self, inputs: tuple[Relation, ...]) -> Self:
         return replace(self, branches=tuple(inputs))
 
+    @cached_property
+    def exact(self) -> frozenset[Column]:
+        """Columns that are the branches' own values. Where types differ or are unknown, the engine casts them first."""
+        by_position = zip(self.names, zip(*self.sources, strict=True), strict=True)
+        return frozenset(n for n, own in by_position if n.type.is_known and all(c.type == n.type for c in own))
+
     def renaming(self, branch: int) -> dict[Column, Column]:
         """From the union's columns to those of one branch."""
         return dict(zip(self.names, self.sources[branch], strict=True))

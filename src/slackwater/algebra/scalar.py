@@ -254,7 +254,7 @@ def case_when(condition: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
 
 def conjunction(parts: Iterable[Scalar]) -> Scalar:
     """All of them; the conjunction of nothing is TRUE."""
-    kept = tuple(dict.fromkeys(part for whole in parts for part in conjuncts(whole)))
+    kept = _each_once(part for whole in parts for part in conjuncts(whole))
     if len(kept) < 2:
         return kept[0] if kept else TRUE
     result = _connected(exp.And, kept)
@@ -264,10 +264,18 @@ def conjunction(parts: Iterable[Scalar]) -> Scalar:
 
 def disjunction(parts: Iterable[Scalar]) -> Scalar:
     """Any of them; the disjunction of nothing is FALSE."""
-    kept = tuple(dict.fromkeys(part for part in parts if part != FALSE))
+    kept = _each_once(part for part in parts if part != FALSE)
     if len(kept) < 2:
         return kept[0] if kept else FALSE
     return _connected(exp.Or, kept)
+
+
+def _each_once(parts: Iterable[Scalar]) -> tuple[Scalar, ...]:
+    """Without repetitions; a random part asked twice is two questions."""
+    kept: dict[Scalar, int] = {}
+    for part in parts:
+        kept[part] = kept[part] + 1 if part in kept and part.is_random else 1
+    return tuple(part for part, times in kept.items() for _ in range(times))
 
 
 def conjuncts(scalar: Scalar) -> tuple[Scalar, ...]:

@@ -207,6 +207,24 @@ def _common(left: Type, right: Type) -> Type:
     return decimal(whole + scale, max(0, min(scale, MAX_PRECISION - whole)))
 
 
+def keeps_apart(kind: Type, other: Type) -> bool:
+    """Whether a comparison with `other` tells any two values of `kind` apart.
+
+    The two are first cast to one type. A number stays itself beside a text, but the texts '1' and '01' both become 1;
+    a large bigint is blurred beside a double. Where we cannot tell, the answer is no.
+    """
+    if kind == other or (kind.is_string and other.is_string):
+        return kind.is_known
+    if kind.is_floating:
+        return other.is_numeric or other.is_string
+    if kind.is_integral:
+        return other.is_integral or other.is_decimal or other.is_string
+    if kind.is_decimal:
+        common = _common(kind, other) if other.is_integral or other.is_decimal else UNKNOWN
+        return common.is_decimal and common.precision_and_scale[1] >= kind.precision_and_scale[1]
+    return kind in (DATE, TIMESTAMP) and (other in (DATE, TIMESTAMP) or other.is_string)
+
+
 def sum_type(argument: Type) -> Type:
     """The type of sum: decimals gain ten digits, integers become bigint."""
     if argument.is_decimal:
