@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rewrite", action="store_true", help="write what golden cells print as what they should print")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what uses Spark, and keep it on one worker: a machine has room for one session, not for one a worker."""
     for item in items:

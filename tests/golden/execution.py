@@ -1,0 +1,67 @@
+"""Relations executed: what a rewrite must not change, and what is claimed of a relation, held against data."""
+
+from __future__ import annotations
+
+import duckdb
+from tests.compare import Row, differences
+
+from slackwater.algebra.properties import properties
+from slackwater.algebra.relation import Project, Query, Relation
+from slackwater.algebra.schema import Column
+from slackwater.sql.emit import emit
+
+
+class Refused(Exception):
+    """The engine raised; what it said."""
+
+
+def rows(connection: duckdb.DuckDBPyConnection, query: Query | Relation) -> list[Row]:
+    text = emit(query, "duckdb")
+    try:
+        return connection.execute(text).fetchall()
+    except duckdb.Error as error:
+        raise Refused(f"{error}\n{text}") from error
+
+
+def check_equal(connection: duckdb.DuckDBPyConnection, original: Query, rewritten: Query) -> None:
+    """The same bag. An original that raises promises nothing, so there is nothing to keep."""
+    try:
+        expected = rows(connection, original)
+    except Refused as refused:
+        if isinstance(refused.__cause__, (duckdb.ParserException, duckdb.BinderException)):
+            raise
+        return
+    problems = differences(expected, rows(connection, rewritten))
+    assert not problems, "\n".join([*problems, emit(original, "duckdb"), "became", emit(rewritten, "duckdb")])
+
+
+def check_claims(connection: duckdb.DuckDBPyConnection, relation: Relation) -> None:
+    """Keys, dependencies and never-null columns, as the rows bear them out."""
+    if not relation.columns:
+        return
+    try:
+        found = rows(connection, relation)
+    except Refused:
+        return
+    known = properties(relation)
+    place = {column: position for position, column in enumerate(relation.columns)}
+
+    def cells(row: Row, columns: frozenset[Column]) -> Row:
+        return tuple(str(row[place[c]]) for c in sorted(columns, key=lambda c: c.id))
+
+    for column in known.not_null:
+        assert all(row[place[column]] is not None for row in found), f"{column.id} has nulls"
+    for key in known.keys:
+        assert len({cells(row, key) for row in found}) == len(found), f"{sorted(c.id for c in key)} is no key"
+    for dependency in known.dependencies:
+        if dependency.determinant | dependency.dependent <= place.keys():
+            pairs = {(cells(row, dependency.determinant), cells(row, dependency.dependent)) for row in found}
+            assert len({one for one, _ in pairs}) == len(pairs), f"{dependency} does not hold"
+
+
+def check_types(relation: Relation) -> None:
+    """A column has the type of what it stands for."""
+    for node in relation.walk():
+        for column, scalar in node.items if isinstance(node, Project) else ():
+            if column.type.is_known and scalar.type.is_known:
+                assert scalar.type == column.type, f"{column.id} is {column.type}, but {scalar.text} is {scalar.type}"
