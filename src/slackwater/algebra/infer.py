@@ -189,6 +189,8 @@ def _function(tree: exp.Expr, of: Callable[[exp.Expr], Type]) -> Type:
         return _rounded(tree, first)
     if name in ("ceil", "floor"):
         return _whole(first)
+    if name in ("percentile", "percentile_cont") and tree.find(exp.Array):
+        return Type("array<double>")
     if name == "concat" and first.text.startswith("array<"):
         return first
     if name == "extract" and tree.name.upper() == "SECOND":

@@ -7,6 +7,7 @@ round; the scope keeps the written order, so `*` still reads as the user wrote i
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -45,7 +46,7 @@ class FromBinder:
         for join in select.args.get("joins") or []:
             self._join(join)
         for view in select.args.get("laterals") or []:
-            self._generate(view)
+            self.relation = self._generated(view, self.relation)
 
     # --- items ---------------------------------------------------------------------------------------------------
 
@@ -208,29 +209,43 @@ class FromBinder:
 
     def _lateral_join(self, node: exp.Join) -> None:
         lateral = node.this
-        if not isinstance(lateral.this, exp.Subquery):
-            self._generate(lateral, keep_empty=node.side.upper() == "LEFT")
-            return
         kind, swapped = self._kind(node)
         if swapped or kind not in (JoinKind.INNER, JoinKind.LEFT):
-            raise self.context.refuse(f"{node.side} {node.kind} JOIN LATERAL", node)
-        bound = self.bind_query(lateral.this.this, Scope(self.scope.visible, self.scope.by_alias, self.scope.around))
-        self.scope.add(lateral.alias or None, self._named(lateral, bound))
+            raise self.context.refuse(f"{node.side or node.kind} JOIN LATERAL", node)
+        if node.args.get("using") or node.method:
+            raise self.context.refuse("USING or NATURAL with LATERAL", node)
+        left = self.relation
+        right = self._lateral_item(lateral)
         on = node.args.get("on")
         condition = self._bench().plain_scalar(on, "ON of JOIN LATERAL") if on is not None else TRUE
-        right = bound.relation if condition == TRUE else Filter(bound.relation, condition)
-        self.relation = Apply(ApplyKind.LEFT if kind is JoinKind.LEFT else ApplyKind.INNER, self.relation, right)
+        if isinstance(right, Generate) and (kind is JoinKind.INNER or condition == TRUE):
+            keep_empty = right.keep_empty or kind is JoinKind.LEFT
+            self.relation = _filtered(replace(right, input=left, keep_empty=keep_empty), condition)
+            return
+        apply_kind = ApplyKind.LEFT if kind is JoinKind.LEFT else ApplyKind.INNER
+        self.relation = Apply(apply_kind, left, _filtered(right, condition))
 
-    def _generate(self, node: exp.Lateral, *, keep_empty: bool = False) -> None:
-        call_tree = node.this
-        name = function_name(call_tree)
+    def _lateral_item(self, node: exp.Lateral) -> Relation:
+        """What stands behind LATERAL, evaluated for one row of what is before it."""
+        if not isinstance(node.this, exp.Subquery):
+            return self._generated(node, ONE_ROW)
+        bound = self.bind_query(node.this.this, Scope(self.scope.visible, dict(self.scope.by_alias), self.scope.around))
+        self.scope.add(node.alias or None, self._named(node, bound))
+        return bound.relation
+
+    def _generated(self, node: exp.Lateral, below: Relation) -> Generate:
+        name = function_name(node.this)
         if name not in GENERATORS:
-            raise self.context.refuse(f"LATERAL {name or call_tree.sql('spark')}", node)
-        generator = self._bench().plain_scalar(call_tree, "a generator")
-        names = [column.name for column in node.args["alias"].columns] if node.args.get("alias") else []
-        columns = generated_columns(self.context, generator, names)
-        self.relation = Generate(self.relation, generator, columns, keep_empty or bool(node.args.get("outer")))
+            raise self.context.refuse(f"LATERAL {name or node.this.sql('spark')}", node)
+        generator = self._bench().plain_scalar(node.this, "a generator")
+        columns = generated_columns(self.context, generator, node.alias_column_names)
         self.scope.add(node.alias or None, [(c.name, c) for c in columns])
+        keep_empty = name.endswith("_outer") or bool(node.args.get("outer"))
+        return Generate(below, generator, columns, keep_empty)
+
+
+def _filtered(relation: Relation, condition: Scalar) -> Relation:
+    return relation if condition == TRUE else Filter(relation, condition)
 
 
 def _is_from_item(node: exp.Expr) -> bool:

@@ -56,7 +56,7 @@ class Groups:
         written, written_sets = grouping_sets(group)
         resolved = {node: self._key(node, items, names) for node in written}
         keys = tuple(dict.fromkeys(resolved.values()))
-        if written_sets is None or not keys:
+        if written_sets is None or written_sets == [()]:
             return GroupBy(keys)
         return GroupBy(keys, tuple(tuple(resolved[node] for node in s) for s in written_sets))
 
@@ -108,7 +108,7 @@ class Groups:
         bench.is_grouped = True
 
     def _scope_above(self) -> Scope:
-        """The same names, where that of a key is the column that the Aggregate gives: a sub-query reads it from there."""
+        """The same names, where that of a key is the Aggregate's own column: a sub-query reads it from there."""
         scope = self.bench.scope
 
         def above(columns: list[Named]) -> list[Named]:

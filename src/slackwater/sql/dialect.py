@@ -1,7 +1,7 @@
 """Where a dialect needs more than sqlglot's spelling.
 
-Spark is our home: its text is the tree as it is. DuckDB is where plans are checked quickly; a few of Spark's
-functions are spelt differently there, and what it cannot say is refused by name.
+Spark is our home: its text is the tree as it is, but for a function that sqlglot would replace. DuckDB is where plans
+are checked quickly; a few of Spark's functions are spelt differently there, and what it cannot say is refused by name.
 """
 
 from __future__ import annotations
@@ -17,9 +17,17 @@ def render(tree: exp.Expr, dialect: str, *, pretty: bool) -> str:
     """The text of a tree in a dialect."""
     if dialect not in DIALECTS:
         raise UserError(f"no dialect `{dialect}`", hint=did_you_mean(dialect, DIALECTS))
-    if dialect == "duckdb":
-        tree = tree.copy().transform(_for_duckdb)
+    tree = tree.copy().transform(_for_duckdb if dialect == "duckdb" else _for_spark)
     return tree.sql(dialect=dialect, pretty=pretty, normalize_functions="lower" if dialect == "spark" else "upper")
+
+
+def _for_spark(node: exp.Expr) -> exp.Expr:
+    match node:
+        case exp.PercentileCont() | exp.PercentileDisc():
+            # sqlglot would write percentile_approx, which is another function.
+            return exp.Anonymous(this=node.sql_name().lower(), expressions=[node.this])
+        case _:
+            return node
 
 
 def _for_duckdb(node: exp.Expr) -> exp.Expr:

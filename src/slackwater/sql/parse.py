@@ -78,7 +78,7 @@ def _as_query(statement: exp.Expr) -> exp.Expr:
 
 
 def _as_spark_reads(tree: exp.Expr) -> exp.Expr:
-    """Words that mean something else to sqlglot: any, some and every as aggregates, exists over an array."""
+    """What sqlglot takes for something else: any, some and every as aggregates, exists over an array, IN (VALUES …)."""
 
     def mend(node: exp.Expr) -> exp.Expr:
         match node:
@@ -89,6 +89,10 @@ def _as_spark_reads(tree: exp.Expr) -> exp.Expr:
                 return _placed_as(node, kind(this=argument))
             case exp.Exists(args={"expression": exp.Lambda() as test}):
                 return _placed_as(node, exp.Anonymous(this="exists", expressions=[node.this, test]))
+            case exp.Exists(this=exp.Values() as rows):
+                return _placed_as(node, exp.Exists(this=exp.Subquery(this=rows)))
+            case exp.In(expressions=[exp.Values() as rows]):
+                return _placed_as(node, exp.In(this=node.this, query=exp.Subquery(this=rows)))
             case _:
                 return node
 
