@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import ParamSpec, Protocol, TypeAlias, TypeVar
 
 import click
@@ -19,7 +21,11 @@ from rich.text import Text
 
 from slackwater.errors import InternalError, Place, UserError
 
+TO_STDOUT = "-"
+
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+
+DEBUG_HELP = "Show the traceback of an error (also: SLACKWATER_DEBUG=1)."
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -92,6 +98,24 @@ class Output:
     def report(self, report: Report) -> None:
         self._print(self.stdout, report)
 
+    def report_measurements(self, report: Report, json_file: str | None) -> None:
+        """A report with an optional copy as JSON in a file; to `-`, the JSON takes the place of the text."""
+        if json_file == TO_STDOUT:
+            replace(self, json=True).report(report)
+            return
+        if json_file is None:
+            self.report(report)
+            return
+        try:
+            Path(json_file).write_text(_as_json(report) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise UserError(f"cannot write `{json_file}`: {error.strerror}") from error
+        replace(self, json=False).report(report)
+
+    def waiting(self, what: str) -> AbstractContextManager[object]:
+        """A spinner on a terminal's standard error while something takes its time; elsewhere nothing."""
+        return self.stderr.status(what) if self.stderr.is_terminal and not self.json else nullcontext()
+
     def fail(self, failure: Failure) -> None:
         if self.debug:
             failure = replace(failure, traceback=traceback.format_exc())
@@ -99,19 +123,31 @@ class Output:
 
     def _print(self, console: Console, report: Report) -> None:
         if self.json:
-            console.print(Text(json.dumps(report.as_json(), indent=2, ensure_ascii=False)))
+            console.print(Text(_as_json(report)))
         else:
             console.print(report.as_text())
+
+
+def _as_json(report: Report) -> str:
+    return json.dumps(report.as_json(), indent=2, ensure_ascii=False)
 
 
 def reporting(command: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """The options of every command that reports; `Output.asked_for` reads them, the command itself does not."""
     for option, text in (
-        ("--debug", "Show the traceback of an error (also: SLACKWATER_DEBUG=1)."),
+        ("--debug", DEBUG_HELP),
         ("--json", "Print JSON, errors included."),
     ):
         command = click.option(option, is_flag=True, expose_value=False, help=text)(command)
     return command
+
+
+def measuring(command: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """The options of every benchmark: its numbers go to the terminal as a table and, if asked, to a file."""
+    command = click.option("--debug", is_flag=True, expose_value=False, help=DEBUG_HELP)(command)
+    return click.option(
+        "--json", "json_file", metavar="FILE", help="Also write the numbers to FILE as JSON; - prints them instead."
+    )(command)
 
 
 def _console(*, stderr: bool) -> Console:

@@ -8,7 +8,7 @@ only rows that enter a join or an aggregate count, and what an incremental join 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from slackwater.algebra.relation import (
@@ -24,6 +24,7 @@ from slackwater.algebra.relation import (
 )
 from slackwater.cost.estimate import BYTES_A_COLUMN, Estimate
 from slackwater.time.forms import Form, Kind
+from slackwater.time.version import OLD
 
 Rows = Callable[[Relation], Estimate]
 
@@ -149,22 +150,25 @@ class RowsCost:
     """Only rows that enter a join or an aggregate; an incremental join's state is free.   [Tempura §2.2]"""
 
     def compute(self, tree: Relation, rows: Rows) -> float:
-        changing = {leaf.group for leaf in tree.walk() if isinstance(leaf, Form) and leaf.kind is not Kind.SNAPSHOT}
-        seen: set[tuple[int, str]] = set()
+        leaves = [node for node in tree.walk() if isinstance(node, Form)]
+        incremental = any(leaf.kind is not Kind.SNAPSHOT for leaf in leaves)
+        entering: dict[int, float] = {}
         total = 0.0
         for node in tree.walk():
             if isinstance(node, Join):
                 for leaf in node.walk():
-                    if not isinstance(leaf, Form) or leaf.partial:
-                        continue
-                    in_state = leaf.kind is Kind.SNAPSHOT and (leaf.group in changing or changing)
-                    key = (leaf.group, "state" if in_state else leaf.kind.value)
-                    if key not in seen and not in_state:
-                        total += rows(leaf).rows
-                    seen.add(key)
+                    if isinstance(leaf, Form) and not leaf.partial:
+                        news = self._news(leaf, rows) if incremental else rows(leaf).rows
+                        entering[leaf.group] = max(entering.get(leaf.group, 0.0), news)
             elif isinstance(node, Aggregate) and node.calls and not _reads_partials(node):
                 total += rows(node.input).rows
-        return total
+        return total + sum(entering.values())
+
+    def _news(self, leaf: Form, rows: Rows) -> float:
+        """Rows that an incremental join has not seen in an earlier run."""
+        if leaf.kind is not Kind.SNAPSHOT:
+            return rows(leaf).rows
+        return max(0.0, rows(leaf).rows - rows(replace(leaf, until=OLD)).rows) if leaf.until else 0.0
 
     def scan(self, form: Form, rows: Estimate) -> float:
         return 0.0

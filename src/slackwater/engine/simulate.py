@@ -23,12 +23,13 @@ from slackwater.engine.compile import step_sql
 from slackwater.errors import MachineError, UserError, did_you_mean
 from slackwater.plan.plan import Plan, Purpose
 from slackwater.plan.planner import Options, Planning, plan_query
-from slackwater.plan.sources import change_name, snapshot_name
 from slackwater.rules.form_rule import FormRule
 from slackwater.rules.normalize import normalize
+from slackwater.search.cells import Cell, Cells
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
 from slackwater.time.forms import WEIGHT
+from slackwater.time.sources import change_name, snapshot_name
 from slackwater.time.timeline import Timeline
 
 
@@ -87,8 +88,13 @@ def simulate(
     rules: Iterable[FormRule] = (),
     cost: CostModel | None = None,
     objective: Objective | None = None,
+    measured: bool = False,
 ) -> Simulation:
-    """Plans and executes a query over given arrivals; `seed` scatters the prices, to try plans that are not the best."""
+    """Plans and executes a query over given arrivals.
+
+    `seed` scatters the prices, to try plans that are not the best; `measured` counts the rows of every form on the data
+    instead of estimating them.
+    """
     if engine != "duckdb":
         raise UserError(f"no engine `{engine}` to simulate on", hint=did_you_mean(engine, ("duckdb",)))
     changes = {name: [Change.of(a) for a in runs] for name, runs in arrivals.items()}
@@ -104,7 +110,13 @@ def simulate(
     query = canonical(normalize(bind(sql, catalog)))
     model = cost or (EngineCost() if seed is None else _scattered(seed))
     options = Options(
-        None if methods is None else tuple(methods), tuple(disable), tuple(rules), model, objective, exact=True
+        None if methods is None else tuple(methods),
+        tuple(disable),
+        tuple(rules),
+        model,
+        objective,
+        exact=True,
+        measure=_Execution(changes, all_at_once=True).count if measured else None,
     )
     planning = plan_query(query, statistics, timeline, options)
     execution = _Execution(changes)
@@ -193,7 +205,7 @@ def spark_type(kind: pa.DataType) -> Type:
 class _Execution:
     """The data of a simulation: sources at every version, states, and a connection that sees them all."""
 
-    def __init__(self, changes: Mapping[str, Sequence[Change]]) -> None:
+    def __init__(self, changes: Mapping[str, Sequence[Change]], *, all_at_once: bool = False) -> None:
         try:
             import duckdb
         except ImportError:
@@ -203,6 +215,9 @@ class _Execution:
         for name, runs in changes.items():
             empty = runs[0].inserts.slice(0, 0)
             self._store(snapshot_name(name, 0), empty)
+        if all_at_once:
+            for run in range(1, _number_of_runs(changes) + 1):
+                self.arrive(run)
 
     def arrive(self, run: int) -> None:
         """Makes what comes at a run visible: the change and the new version of every table."""
@@ -221,6 +236,10 @@ class _Execution:
 
     def query(self, text: str) -> pa.Table:
         return self.connection.execute(text).to_arrow_table()
+
+    def count(self, cells: Cells, cell: Cell) -> float:
+        """The rows of a cell on the data."""
+        return float(self.query(emit(cells.sources(cell), "duckdb")).num_rows)
 
     def keep(self, name: str, table: pa.Table) -> None:
         self._store(name, table)

@@ -114,6 +114,12 @@ class Memo:
         start, end = restricted(since, home.tables), restricted(until, home.tables)
         return Form(Kind.COMPLETION, group, start, end, partial is not None, False, names)
 
+    def explored(self, form: Form) -> Form:
+        """The form under which a form's alternatives are kept: an old snapshot is the new one of an interval before."""
+        if form.kind is not Kind.SNAPSHOT or form.until != OLD:
+            return form
+        return self.snapshot(form.group, self._groups[form.group].tables, partial=form.names if form.partial else None)
+
     def alternatives(self, form: Form) -> list[Alternative]:
         """The known ways to compute a form."""
         return self._groups[form.group].forms.setdefault(form, [])

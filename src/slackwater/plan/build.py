@@ -9,10 +9,10 @@ from slackwater.algebra.relation import Query, Relation, Scan, Values
 from slackwater.errors import InternalError
 from slackwater.memo.memo import Memo
 from slackwater.plan.plan import Purpose, Step
-from slackwater.plan.sources import change_source, snapshot_source, state_source
-from slackwater.search.cells import Cell, Cells
+from slackwater.search.cells import Cell, Cells, source_of
 from slackwater.search.choose import Choice
 from slackwater.time.forms import Form, GroupLeaf, Kind
+from slackwater.time.sources import state_source
 
 Key = tuple[Cell, int]
 
@@ -116,9 +116,7 @@ class StepBuilder:
     def _source(self, cell: Cell) -> Relation:
         scan = self.memo.scan_of(cell.form.group)
         assert scan is not None
-        if cell.form.kind is Kind.SNAPSHOT:
-            return snapshot_source(scan, cell.interval)
-        return change_source(scan, cell.interval, signed=cell.form.signed)
+        return source_of(scan, cell)
 
     # --- names -------------------------------------------------------------------------------------------------------
 

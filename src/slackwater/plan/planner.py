@@ -19,7 +19,7 @@ from slackwater.plan.build import Key, StepBuilder
 from slackwater.plan.plan import Plan
 from slackwater.rules.catalogue import RuleBook
 from slackwater.rules.form_rule import FormRule
-from slackwater.search.cells import Cells
+from slackwater.search.cells import Cells, Measure
 from slackwater.search.choose import Choice, Chooser
 from slackwater.search.explore import Budget, Explorer
 from slackwater.search.trace import Trace
@@ -42,6 +42,8 @@ class Options:
     budget: Budget = field(default_factory=Budget)
     exact: bool = False
     """Whether the statistics are the truth, so that what they call empty is empty."""
+    measure: Measure | None = None
+    """Counts rows instead of estimating them, where the data is at hand."""
 
 
 @dataclass
@@ -69,7 +71,7 @@ def plan_query(query: Query, statistics: Statistics, timeline: Timeline, options
     rules = RuleBook.of(settings.methods, settings.disable, settings.extra_rules)
     Explorer(memo, rules, trace, budget=settings.budget).explore(root)
     explored = time.perf_counter()
-    cells = Cells(memo, statistics, exact=settings.exact)
+    cells = Cells(memo, statistics, exact=settings.exact, measure=settings.measure)
     objective = checked(settings.objective or WeightedSum(timeline.weights), timeline.last)
     choices, delivered, cost = _choose(memo, cells, root, timeline, settings.model, objective)
     batch = _batch_cost(memo, cells, root, timeline, settings)

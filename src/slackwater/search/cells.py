@@ -7,6 +7,7 @@ is written as no rows at all, and what follows from that is simplified away.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from slackwater.algebra.relation import Aggregate, Join, JoinKind, Relation, Scan, Union, Values
@@ -17,6 +18,11 @@ from slackwater.memo.group import Alternative
 from slackwater.memo.memo import Memo
 from slackwater.rules.normalize import simplify_empties
 from slackwater.time.forms import Form, GroupId, GroupLeaf, Kind
+from slackwater.time.sources import change_source, snapshot_source
+from slackwater.time.version import OLD
+
+Measure = Callable[["Cells", "Cell"], float]
+"""Counts the rows of a cell, where the data is at hand, instead of estimating them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +41,11 @@ class Cell:
 class Cells:
     """Names cells, instantiates alternatives, and estimates sizes; everything is worked out once."""
 
-    def __init__(self, memo: Memo, statistics: Statistics, *, exact: bool = False) -> None:
+    def __init__(
+        self, memo: Memo, statistics: Statistics, *, exact: bool = False, measure: Measure | None = None
+    ) -> None:
         self.memo = memo
+        self.measure = measure
         self.statistics = statistics
         self.exact = exact
         self._trees: dict[tuple[int, tuple[bool, ...]], Relation] = {}
@@ -49,10 +58,8 @@ class Cells:
         group = self.memo[form.group]
         if group.is_static:
             return Cell(form, 0)
-        if form.kind is Kind.SNAPSHOT and form.until == 0:
-            partial = form.names if form.partial else None
-            return Cell(self.memo.snapshot(form.group, group.tables, partial=partial), interval - 1)
-        return Cell(form, interval)
+        old = form.kind is Kind.SNAPSHOT and form.until == OLD
+        return Cell(self.memo.explored(form), interval - 1 if old else interval)
 
     # --- emptiness ---------------------------------------------------------------------------------------------------
 
@@ -100,6 +107,16 @@ class Cells:
 
     # --- instances ---------------------------------------------------------------------------------------------------
 
+    def ways(self, cell: Cell) -> Iterator[Alternative]:
+        """The alternatives for a cell. Before the first run nothing has changed yet, so only snapshots make snapshots."""
+        for alternative in self.memo.alternatives(cell.form):
+            if cell.interval > 0 or not any(self._looks_back(leaf) for leaf in alternative.leaves()):
+                yield alternative
+
+    def _looks_back(self, leaf: Form) -> bool:
+        group = self.memo[leaf.group]
+        return not group.is_static and (leaf.kind is not Kind.SNAPSHOT or leaf.until == OLD)
+
     def instance(self, alternative: Alternative, interval: int) -> Relation:
         """An alternative in an interval, without what is known to be empty."""
         leaves = alternative.leaves()
@@ -109,7 +126,9 @@ class Cells:
         key = (id(alternative), empty)
         if key not in self._trees:
             gone = {leaf for leaf, nothing in zip(leaves, empty, strict=True) if nothing}
-            self._trees[key] = simplify_empties(_without(alternative.tree, gone))
+            self._trees[key] = simplify_empties(
+                _replaced(alternative.tree, lambda leaf: Values(leaf.columns, ()) if leaf in gone else leaf)
+            )
         return self._trees[key]
 
     # --- sizes -------------------------------------------------------------------------------------------------------
@@ -127,6 +146,8 @@ class Cells:
     def _estimate(self, cell: Cell) -> Estimate:
         if self.is_empty(cell):
             return Estimate(0.0)
+        if self.measure is not None:
+            return Estimate(self.measure(self, cell))
         if cell.form.kind is Kind.SNAPSHOT:
             return self.snapshot(cell.form.group, cell.interval)
         scan = self.memo.scan_of(cell.form.group)
@@ -176,8 +197,25 @@ class Cells:
                 distinct[column] = values
         return Estimate(rows, distinct)
 
+    def sources(self, cell: Cell) -> Relation:
+        """The cell written out down to base tables, each alternative the first one known."""
+        if self.is_empty(cell):
+            return Values(cell.form.columns, ())
+        scan = self.memo.scan_of(cell.form.group)
+        if scan is not None:
+            return source_of(scan, cell)
+        tree = self.instance(next(self.ways(cell)), cell.interval)
+        return _replaced(tree, lambda leaf: self.sources(self.cell(leaf, cell.interval)))
 
-def _without(tree: Relation, gone: set[Form]) -> Relation:
+
+def source_of(scan: Scan, cell: Cell) -> Relation:
+    """A base table at a version, or what it brought in an interval."""
+    if cell.form.kind is Kind.SNAPSHOT:
+        return snapshot_source(scan, cell.interval)
+    return change_source(scan, cell.interval, signed=cell.form.signed)
+
+
+def _replaced(tree: Relation, new: Callable[[Form], Relation]) -> Relation:
     if isinstance(tree, Form):
-        return Values(tree.columns, ()) if tree in gone else tree
-    return tree.with_inputs(*(_without(below, gone) for below in tree.inputs))
+        return new(tree)
+    return tree.with_inputs(*(_replaced(below, new) for below in tree.inputs))

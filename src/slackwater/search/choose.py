@@ -82,7 +82,7 @@ class Chooser:
             price = self.model.scan(cell.form, self.cells.estimate(cell))
             return Choice(cell, run, None, "source", (), price, at(run, price, runs))
         best: Choice | None = None
-        for alternative in self.memo.alternatives(cell.form):
+        for alternative in self.cells.ways(cell):
             if self.batch and alternative.rule != BATCH_RULE:
                 continue
             candidate = self._candidate(cell, run, self.cells.instance(alternative, cell.interval), alternative.rule)
@@ -143,9 +143,9 @@ class _RowsOf:
 
     def __init__(self, cells: Cells, interval: int) -> None:
         self._estimator = cells.estimator(interval)
-        self._known: dict[int, Estimate] = {}
+        self._known: dict[Relation, Estimate] = {}
 
     def __call__(self, node: Relation) -> Estimate:
-        if id(node) not in self._known:
-            self._known[id(node)] = self._estimator.of(node)
-        return self._known[id(node)]
+        if node not in self._known:
+            self._known[node] = self._estimator.of(node)
+        return self._known[node]

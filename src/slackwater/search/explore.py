@@ -52,7 +52,8 @@ class Explorer:
         queue: list[tuple[float, int, Form]] = []
         seen: set[Form] = set()
 
-        def demand(form: Form) -> None:
+        def demand(asked: Form) -> None:
+            form = self.memo.explored(asked)
             if form not in seen:
                 seen.add(form)
                 heapq.heappush(queue, (self.score(form, len(seen)), len(seen), form))

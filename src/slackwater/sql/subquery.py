@@ -92,8 +92,8 @@ class Quantified:
 class SubqueryLowering:
     """Places the sub-queries of some expressions on a growing relation.
 
-    `scalar_of` wraps a resolved tree over a relation; `bind_query` binds the sub-query behind a placeholder. `placed` may
-    be shared: the ORDER BY that names a select item means the item's own sub-query, not another.
+    `scalar_of` wraps a resolved tree over a relation; `bind_query` binds the sub-query behind a placeholder. `placed`
+    may be shared: the ORDER BY that names a select item means the item's own sub-query, not another.
     """
 
     context: Context

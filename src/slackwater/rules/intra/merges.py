@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from slackwater.algebra import types as t
 from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Generate, Limit, Relation, Scan, Union
-from slackwater.algebra.scalar import call, greater, literal, reference
+from slackwater.algebra.scalar import call, cast, greater, literal, reference
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.rules.form_rule import Goal, converts
 from slackwater.rules.signed import all_of, keeping, negated, weighted
@@ -21,7 +21,7 @@ def consolidated(rows: Relation, columns: tuple[Column, ...], *, unique: bool) -
     summed = Aggregate(rows, columns, ((TIMES, AggregateCall("sum", (reference(WEIGHT),), t.BIGINT)),))
     alive: Relation = Filter(summed, greater(reference(TIMES), literal(0)))
     if not unique:
-        numbers = call("explode", call("sequence", literal(1), reference(TIMES)))
+        numbers = call("explode", call("sequence", cast(literal(1), t.BIGINT), cast(reference(TIMES), t.BIGINT)))
         alive = Generate(alive, numbers, (COPY,))
     return keeping(alive, columns)
 

@@ -1,0 +1,105 @@
+"""How long the front end takes: text to relation, normal form, canonical columns, text again. One thread, no engine."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from math import ceil
+from time import perf_counter
+
+from slackwater.algebra.canonical import canonical
+from slackwater.bench.workloads import Query, Workload
+from slackwater.catalog.table import Catalog
+from slackwater.rules.normalize import normalize
+from slackwater.sql.bind import bind
+from slackwater.sql.emit import emit
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTimes:
+    """Seconds of one query, stage by stage."""
+
+    query: str
+    bind_s: float
+    normalize_s: float
+    canonical_s: float
+    emit_s: float
+    firings: int
+
+    @property
+    def relation_s(self) -> float:
+        """From text to normal form, which is what the issue of speed is about."""
+        return self.bind_s + self.normalize_s
+
+    @property
+    def total_s(self) -> float:
+        return self.bind_s + self.normalize_s + self.canonical_s + self.emit_s
+
+
+@dataclass(frozen=True, slots=True)
+class FrontEndTimes:
+    """All queries of a workload."""
+
+    workload: str
+    queries: tuple[QueryTimes, ...]
+
+    def as_json(self) -> dict[str, object]:
+        listed = [asdict(q) | {"relation_s": q.relation_s, "total_s": q.total_s} for q in self.queries]
+        return {
+            "workload": self.workload,
+            "queries": listed,
+            **{f"p{share}_s": percentile([q.total_s for q in self.queries], share) for share in (50, 80, 95)},
+            "max_s": max(q.total_s for q in self.queries),
+            "relation_s": sum(q.relation_s for q in self.queries),
+            "total_s": sum(q.total_s for q in self.queries),
+        }
+
+
+def percentile(values: Iterable[float], share: int) -> float:
+    """The smallest value that at least `share` percent do not exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, ceil(len(ordered) * share / 100) - 1)]
+
+
+def time_front_end(
+    workload: Workload, queries: Iterable[Query] | None = None, done: Callable[[QueryTimes], None] | None = None
+) -> FrontEndTimes:
+    """Each query once, after one that warms up parser and caches of code; `done` hears of each."""
+    catalog = workload.catalog()
+    chosen = tuple(workload.queries().values() if queries is None else queries)
+    time_query(chosen[0], catalog)
+    times = []
+    for query in chosen:
+        times.append(time_query(query, catalog))
+        if done:
+            done(times[-1])
+    return FrontEndTimes(workload.name, tuple(times))
+
+
+def time_query(query: Query, catalog: Catalog) -> QueryTimes:
+    """One query through the front end."""
+    firings = 0
+
+    def count(*_: object) -> None:
+        nonlocal firings
+        firings += 1
+
+    gc.collect()
+    start = perf_counter()
+    bound = bind(query.spark, catalog)
+    after_bind = perf_counter()
+    normal = normalize(bound, trace=count)
+    after_normalize = perf_counter()
+    named = canonical(normal)
+    after_canonical = perf_counter()
+    emit(named)
+    end = perf_counter()
+    return QueryTimes(
+        query.name,
+        after_bind - start,
+        after_normalize - after_bind,
+        after_canonical - after_normalize,
+        end - after_canonical,
+        firings,
+    )

@@ -1,0 +1,69 @@
+"""How relations and SQL look on a terminal: trees whose long lines keep their indentation, and colour.
+
+Where the output is no terminal nothing is broken and nothing coloured, so that a pipe gets what was computed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.syntax import Syntax
+from rich.text import Text
+
+THEME = "ansi_dark"
+NARROWEST = 24
+"""Characters a line keeps for its content, however deep it stands."""
+
+_BRANCH = re.compile(r"^(?P<guides>[│ ]*)(?P<branch>[├└]─ )?(?P<content>.*)$")
+_BREAK = re.compile(r"(?<=,) | (?=and |by |over )")
+
+
+class RelationTree:
+    """The text of a relation (`algebra.show`), one operator a line, wrapped between its parts."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = options.max_width if console.is_terminal else None
+        for line in self.text.splitlines():
+            yield from _lines(line, width)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        longest = max(map(len, self.text.splitlines()), default=0)
+        return Measurement(min(NARROWEST, options.max_width), min(longest, options.max_width))
+
+
+def _lines(line: str, width: int | None) -> Iterator[Text]:
+    matched = _BRANCH.match(line)
+    assert matched is not None
+    guides, branch, content = matched["guides"], matched["branch"] or "", matched["content"]
+    more = guides + ("│  " if branch.startswith("├") else " " * len(branch)) + "    "
+    first, *rest = _wrapped(content, None if width is None else max(NARROWEST, width - len(more)))
+    operator, space, arguments = first.partition(" ")
+    yield Text.assemble((guides + branch, "dim"), (operator, "bold"), space + arguments)
+    for part in rest:
+        yield Text.assemble((more, "dim"), part)
+
+
+def _wrapped(content: str, width: int | None) -> list[str]:
+    """Lines of at most `width` characters as far as there is a comma or a keyword to break at."""
+    if width is None or len(content) <= width:
+        return [content]
+    lines: list[str] = []
+    for part in _BREAK.split(content):
+        if lines and len(lines[-1]) + 1 + len(part) <= width:
+            lines[-1] += " " + part
+        else:
+            lines.append(part)
+    return lines
+
+
+def sql(text: str) -> Text:
+    """SQL with its keywords in colour."""
+    highlighted = Syntax(text, "sql", theme=THEME, background_color="default").highlight(text)
+    highlighted.rstrip()
+    return highlighted

@@ -1,0 +1,20 @@
+"""What Spark answers: tables from parquet, a query's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+
+def attach(session: SparkSession, tables: Mapping[str, Path]) -> None:
+    """Makes each directory of parquet files a view of the session."""
+    for name, path in tables.items():
+        session.read.parquet(str(path)).createOrReplaceTempView(name)
+
+
+def answer(session: SparkSession, text: str) -> pa.Table:
+    """All rows of a query, in memory."""
+    return session.sql(text).toArrow()
