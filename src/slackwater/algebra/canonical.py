@@ -70,7 +70,7 @@ class Canonicalizer:
     @_named.register
     def _(self, node: Values, below: list[tuple[Relation, Renaming]]) -> tuple[Relation, Renaming]:
         rows = "; ".join(",".join(cell.text for cell in row) for row in node.rows)
-        names = {c: _made(c, "values", rows, str(i), str(c.type)) for i, c in enumerate(node.names)}
+        names = {c: _made(c, (), "values", rows, str(i), str(c.type)) for i, c in enumerate(node.names)}
         return Values(tuple(names.values()), node.rows), names
 
     @_named.register
@@ -85,7 +85,7 @@ class Canonicalizer:
         items: dict[Column, Scalar] = {}
         for column, scalar in node.items:
             meant = scalar.rename(inner)
-            named = meant.column or (column if meant.is_random else _made(column, meant.text))
+            named = meant.column or (column if meant.is_random else _made(column, relation.columns, meant.text))
             names[column] = named
             items[named] = meant
         if items.keys() == set(relation.columns) and all(s.column == c for c, s in items.items()):
@@ -114,7 +114,7 @@ class Canonicalizer:
         calls: dict[Column, AggregateCall] = {}
         for column, call in node.calls:
             meant = call.map(lambda scalar: scalar.rename(inner))
-            names[column] = _made(column, "by", *_ids(keys), _call_text(meant))
+            names[column] = _made(column, keys, "by", *_ids(keys), _call_text(meant))
             calls[names[column]] = meant
         return Aggregate(relation, keys, tuple(calls.items())), names
 
@@ -123,8 +123,8 @@ class Canonicalizer:
         relation, inner = below[0]
         sources = [inner[source] for _, source in node.keys]
         shape = ("sets", *map(str, node.sets), *_ids(sources))
-        copies = [_made(copy, str(i), *shape) for i, (copy, _) in enumerate(node.keys)]
-        number = _made(node.number, "number", *shape)
+        copies = [_made(copy, relation.columns, str(i), *shape) for i, (copy, _) in enumerate(node.keys)]
+        number = _made(node.number, relation.columns, "number", *shape)
         names = inner | dict(zip((copy for copy, _ in node.keys), copies, strict=True)) | {node.number: number}
         return Expand(relation, tuple(zip(copies, sources, strict=True)), node.sets, number), names
 
@@ -140,7 +140,7 @@ class Canonicalizer:
                 tuple(key.rename(inner) for key in call.order),
                 call.frame,
             )
-            names[column] = _made(column, "over", _window_text(meant))
+            names[column] = _made(column, relation.columns, "over", _window_text(meant))
             calls[names[column]] = meant
         return Window(relation, tuple(calls.items())), names
 
@@ -150,7 +150,7 @@ class Canonicalizer:
         sources: dict[Column, tuple[Column, ...]] = {}
         for position, column in enumerate(node.names):
             source = tuple(inner[s[position]] for (_, inner), s in zip(below, node.sources, strict=True))
-            names[column] = _made(column, "union", *_ids(source), str(column.type))
+            names[column] = _made(column, (), "union", *_ids(source), str(column.type))
             sources[names[column]] = source
         branches = tuple(relation for relation, _ in below)
         by_branch = tuple(tuple(source[i] for source in sources.values()) for i in range(len(branches)))
@@ -165,7 +165,7 @@ class Canonicalizer:
     def _(self, node: Generate, below: list[tuple[Relation, Renaming]]) -> tuple[Relation, Renaming]:
         relation, inner = below[0]
         generator = node.generator.rename(inner)
-        made = {c: _made(c, "generate", generator.text, str(i)) for i, c in enumerate(node.names)}
+        made = {c: _made(c, relation.columns, "generate", generator.text, str(i)) for i, c in enumerate(node.names)}
         return Generate(relation, generator, tuple(made.values()), node.keep_empty), inner | made
 
 
@@ -174,10 +174,16 @@ def canonical(query: Query) -> Query:
     return Canonicalizer().query(query)
 
 
-def _made(column: Column, *meaning: str) -> Column:
-    """The column named after its meaning; people go on reading the name it had."""
+def _made(column: Column, beside: Iterable[Column], *meaning: str) -> Column:
+    """The column named after its meaning; people go on reading the name it had.
+
+    A column beside it may bear that name though it came about over other rows, and then the new one is numbered:
+    `count(*) by k` of one aggregate joined in, read and dropped, and again of another.
+    """
     digest = hashlib.blake2s("\x1f".join(meaning).encode(), digest_size=6).hexdigest()
-    return Column(ColumnId(digest), column.name, column.type)
+    named = Column(ColumnId(digest), column.name, column.type)
+    taken = {c.id for c in beside}
+    return _twin(named, taken) if named.id in taken else named
 
 
 def _twin(column: Column, taken: set[ColumnId]) -> Column:
