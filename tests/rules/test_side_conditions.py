@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slackwater.algebra.fold import fold, is_never_true, rejects_padding
-from slackwater.algebra.relation import Filter, Project, Relation
+from slackwater.algebra.relation import Aggregate, Filter, Project, Relation
 from slackwater.algebra.scalar import Scalar, conjunction, conjuncts
 from slackwater.algebra.types import Type, keeps_apart
 from slackwater.catalog.table import Catalog, table
@@ -144,3 +144,14 @@ def test_what_an_outer_join_pads_does_not_hold() -> None:
 def test_a_random_condition_counts_as_often_as_it_is_asked() -> None:
     random, steady = predicate("rand() < 0.5"), predicate("a > 2")
     assert len(conjuncts(conjunction([random, steady, random, steady]))) == 3
+
+
+def test_what_is_kept_of_a_scalar_is_not_another_querys() -> None:
+    """Two queries number their columns alike; the types may differ."""
+    text = "SELECT DISTINCT t.k FROM t JOIN s ON t.a = s.k"
+    exact = Catalog.of([table("t", {"k": "int", "a": "int"}, keys=[["k"]]), table("s", {"k": "int"}, keys=[["k"]])])
+    blurred = Catalog.of(
+        [table("t", {"k": "int", "a": "int"}, keys=[["k"]]), table("s", {"k": "string"}, keys=[["k"]])]
+    )
+    kinds = [type(normalize(bind(text, catalog)).relation) for catalog in (exact, blurred, exact)]
+    assert kinds == [Project, Aggregate, Project]

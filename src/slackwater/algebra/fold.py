@@ -8,13 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import date, timedelta
-from functools import lru_cache
 
 from sqlglot import exp
 
 from slackwater.algebra.infer import type_of
 from slackwater.algebra.predicates import STRICT_NODES
-from slackwater.algebra.scalar import NULL, TRUE, Scalar, cast, conjunction, conjuncts, disjunction, disjuncts
+from slackwater.algebra.scalar import (
+    NULL,
+    TRUE,
+    Scalar,
+    cast,
+    conjunction,
+    conjuncts,
+    disjunction,
+    disjuncts,
+    once_per_scalar,
+)
 from slackwater.algebra.schema import Column
 from slackwater.algebra.types import Type
 
@@ -45,10 +54,10 @@ Types = Mapping[str, Type]
 """The types of the columns in a tree, by id."""
 
 
-@lru_cache(maxsize=20_000)
+@once_per_scalar
 def fold(scalar: Scalar) -> Scalar:
     """The same value, of the same type, with constants worked out."""
-    tree = _fold(scalar.tree, {column.id: column.type for column in scalar.columns})
+    tree = _fold(scalar.tree.copy(), {column.id: column.type for column in scalar.columns})
     if tree == scalar.tree:
         return scalar
     folded = Scalar.of(tree, scalar.columns)
@@ -68,6 +77,7 @@ def factor(predicate: Scalar) -> Scalar:
     return conjunction((*common, TRUE if TRUE in rest else disjunction(rest)))
 
 
+@once_per_scalar
 def simplify(predicate: Scalar) -> Scalar:
     """A predicate folded, and each of its conjuncts factored."""
     return conjunction(part for whole in conjuncts(fold(predicate)) for part in conjuncts(factor(whole)))
@@ -82,15 +92,17 @@ def rejects_padding(predicate: Scalar, padded: frozenset[Column]) -> bool:
     """Whether no conjunct-wise truth is left once all these columns are null, as in the padding of an outer join."""
     null = dict.fromkeys(padded, NULL)
     return any(
-        is_never_true(Scalar.of(_fold(_with_nulls(part.substitute(null).tree), None), part.columns))
+        is_never_true(Scalar.of(_fold(_with_nulls(part.substitute(null).tree.copy()), None), part.columns))
         for part in conjuncts(predicate)
         if part.columns & padded and not part.can_raise
     )
 
 
 def _with_nulls(tree: exp.Expr) -> exp.Expr:
-    """Nulls carried up through everything that passes them on; types no longer matter, only truth does."""
-    tree = tree.copy()
+    """Nulls carried up through everything that passes them on; types no longer matter, only truth does.
+
+    Works on a tree of its own, in place.
+    """
     for key, child in list(tree.args.items()):
         if isinstance(child, exp.Expr):
             tree.set(key, _with_nulls(child))
@@ -115,8 +127,10 @@ def _is_null_constant(tree: exp.Expr) -> bool:
 
 
 def _fold(tree: exp.Expr, types: Types | None) -> exp.Expr:
-    """Constants worked out bottom up. Without `types` only truth matters, and a value may change its type."""
-    tree = tree.copy()
+    """Constants worked out bottom up, in place: the caller's tree is its own.
+
+    Without `types` only truth matters, and a value may change its type.
+    """
     for key, child in list(tree.args.items()):
         if isinstance(child, exp.Expr):
             tree.set(key, _fold(child, types))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from slackwater.algebra.scalar import Scalar
+from slackwater.algebra.scalar import Scalar, once_per_scalar
 from slackwater.algebra.schema import Column
 
 
@@ -16,6 +16,7 @@ def column_equality(scalar: Scalar) -> tuple[Column, Column] | None:
     return None
 
 
+@once_per_scalar
 def equality_sides(scalar: Scalar) -> tuple[Scalar, Scalar] | None:
     """Both sides of `a = b`, whatever they are."""
     tree = scalar.tree

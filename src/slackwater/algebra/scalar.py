@@ -10,7 +10,8 @@ This module and `sql/` are the only places that know sqlglot trees.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property, reduce
+from functools import cached_property, reduce, wraps
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -118,6 +119,27 @@ class Scalar:
 
     def __repr__(self) -> str:
         return f"Scalar({self.show(str)})"
+
+
+Derived = TypeVar("Derived")
+
+
+def once_per_scalar(work: Callable[[Scalar], Derived]) -> Callable[[Scalar], Derived]:
+    """Keeps what was worked out with the scalar itself.
+
+    A cache by equality would not do: columns of two queries may share an id and differ in type.
+    """
+    key = f"_{work.__module__}.{work.__qualname__}"
+
+    @wraps(work)
+    def remembered(scalar: Scalar) -> Derived:
+        kept = scalar.__dict__
+        if key not in kept:
+            kept[key] = work(scalar)
+        found: Derived = kept[key]
+        return found
+
+    return remembered
 
 
 def function_name(node: exp.Expr) -> str:
