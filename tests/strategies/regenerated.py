@@ -1,0 +1,49 @@
+"""The law of the front end: whatever it makes of a query, regenerated as SQL, answers as the original text does.
+
+`FORMS` lists what it makes: the query as bound, and each later form of it. Names, rows and order must agree.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+import sqlglot
+from tests.compare import differences, same
+from tests.strategies.answers import Answer, load, run
+from tests.strategies.queries import Case
+
+from slackwater.algebra.canonical import canonical
+from slackwater.algebra.relation import Query
+from slackwater.rules.normalize import normalize
+from slackwater.sql.bind import bind
+from slackwater.sql.emit import emit
+
+FORMS: Mapping[str, Callable[[Query], Query]] = {
+    "bound": lambda query: query,
+    "normalized": lambda query: canonical(normalize(query)),
+}
+
+
+def check(case: Case, forms: Mapping[str, Callable[[Query], Query]] = FORMS) -> None:
+    """Runs the original and every form of it on DuckDB; fails with both texts if one answers differently."""
+    load(case.database)
+    original = sqlglot.transpile(case.sql, read="spark", write="duckdb")[0]
+    expected = run(original)
+    query = bind(case.sql, case.database.catalog)
+    for form, change in forms.items():
+        regenerated = emit(change(query), "duckdb")
+        problems = _problems(expected, run(regenerated), case.ordered_by)
+        assert not problems, "\n".join([f"{form}:", *problems, "-- original", original, "-- regenerated", regenerated])
+
+
+def _problems(expected: Answer, found: Answer, ordered_by: tuple[int, ...]) -> list[str]:
+    if expected.names != found.names:
+        return [f"names {expected.names} became {found.names}"]
+    if Counter(expected.rows) != Counter(found.rows) and (problems := differences(expected.rows, found.rows)):
+        return problems
+    return [
+        f"ORDER BY: {mine} stands where {theirs} does"
+        for mine, theirs in zip(found.rows, expected.rows, strict=True)
+        if not all(same(mine[position], theirs[position]) for position in ordered_by)
+    ]
