@@ -1,4 +1,4 @@
-"""What every test may use: the one Spark session of the test run."""
+"""What every test may use: the one Spark session of the test run, and how hypothesis looks for cases."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 from _pytest.terminal import TerminalReporter
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+# The same cases at every run; `--hypothesis-profile=search --hypothesis-seed=N` looks for others, and for longer.
+_slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
+settings.register_profile("repeatable", derandomize=True, database=None, deadline=None, suppress_health_check=_slow)
+settings.register_profile("search", max_examples=5_000, deadline=None, suppress_health_check=_slow)
+settings.load_profile("repeatable")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
