@@ -49,3 +49,6 @@ DUPLICATE_BLIND = frozenset(
 #: Value of an aggregate over no rows, where it is not null.
 ZERO_WHEN_EMPTY = frozenset("approx_count_distinct count count_if regr_count".split())
 EMPTY_WHEN_EMPTY = frozenset("array_agg collect_list collect_set".split())
+
+#: Our own: `average_of(total, count, type)` is the average as the engine's own avg would give it.
+AVERAGE_OF = "average_of"

@@ -12,6 +12,7 @@ from decimal import Decimal, InvalidOperation
 from sqlglot import exp
 
 from slackwater.algebra import types as t
+from slackwater.algebra.functions import AVERAGE_OF
 from slackwater.algebra.scalar import function_name
 from slackwater.algebra.types import Type
 
@@ -181,6 +182,8 @@ def _function(tree: exp.Expr, of: Callable[[exp.Expr], Type]) -> Type:
         return t.sum_type(first)
     if name in ("avg", "try_avg", "mean"):
         return t.average_type(first)
+    if name == AVERAGE_OF:
+        return Type.parse(tree.expressions[2].name)
     if name in _LIKE_FIRST:
         return first
     if name in _COMMON:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from hashlib import blake2s
 
 from slackwater.algebra import types as t
+from slackwater.algebra.functions import AVERAGE_OF
 from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Project, Relation
 from slackwater.algebra.scalar import (
     NULL,
@@ -196,9 +197,7 @@ class _Maker:
             return None
         total = reference(self._part("sum", value, "total", t.sum_type(value.type)))
         count = reference(self.count(value))
-        if kind == t.DOUBLE:
-            total = cast(total, t.DOUBLE)
-        return case_when(greater(count, literal(0)), quotient(total, count), NULL)
+        return case_when(greater(count, literal(0)), call(AVERAGE_OF, total, count, literal(kind.text)), NULL)
 
     def _variance(self, function: str, value: Scalar) -> Scalar | None:
         """From count, sum and sum of squares, which are exact for whole and decimal numbers only."""

@@ -108,7 +108,7 @@ class Cells:
     # --- instances ---------------------------------------------------------------------------------------------------
 
     def ways(self, cell: Cell) -> Iterator[Alternative]:
-        """The alternatives for a cell. Before the first run nothing has changed yet, so only snapshots make snapshots."""
+        """The alternatives for a cell; before the first run nothing has changed, so only snapshots make snapshots."""
         for alternative in self.memo.alternatives(cell.form):
             if cell.interval > 0 or not any(self._looks_back(leaf) for leaf in alternative.leaves()):
                 yield alternative
