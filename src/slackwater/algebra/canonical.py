@@ -57,6 +57,18 @@ class Canonicalizer:
     def _intern(self, relation: Relation) -> Relation:
         return self._known.setdefault(relation, relation)
 
+    def _inside(self, relation: Relation) -> frozenset[Column]:
+        """All columns that meet below joins, dropped ones included: joins may be put in another order later."""
+        match relation:
+            case Join():
+                return self._inside(relation.left) | self._inside(relation.right)
+            case Filter():
+                return self._inside(relation.input)
+            case Project() if all(scalar.column == column for column, scalar in relation.items):
+                return self._inside(relation.input)
+            case _:
+                return frozenset(relation.columns)
+
     @singledispatchmethod
     def _named(self, node: Relation, below: list[tuple[Relation, Renaming]]) -> tuple[Relation, Renaming]:
         raise InternalError(f"no canonical form is defined for {type(node).__name__}")
@@ -95,9 +107,10 @@ class Canonicalizer:
     @_named.register
     def _(self, node: Join, below: list[tuple[Relation, Renaming]]) -> tuple[Relation, Renaming]:
         (left, left_names), (right, right_names) = below
-        clash = [c for c in right.columns if c in set(left.columns)]
+        inside = self._inside(left)
+        clash = [c for c in right.columns if c in inside]
         if clash:
-            taken = {c.id for c in (*left.columns, *right.columns)}
+            taken = {c.id for c in inside | self._inside(right)}
             twins = {c: _twin(c, taken) for c in clash}
             items = tuple((twins.get(c, c), reference(c)) for c in right.columns)
             right = self._intern(Project(right, items))

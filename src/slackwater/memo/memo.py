@@ -64,6 +64,10 @@ class Memo:
         home.expressions.append(expression)
         return True
 
+    def knows(self, relation: Relation) -> bool:
+        """Whether a relation over group leaves has a group already."""
+        return relation in self._owner
+
     def _over_leaves(self, relation: Relation) -> Relation:
         return relation.with_inputs(*(self.insert(below) for below in relation.inputs))
 
@@ -82,6 +86,13 @@ class Memo:
         )
         self._owner[expression] = group
         return group
+
+    def readers(self, group: GroupId) -> Iterator[tuple[GroupId, Relation]]:
+        """The expressions that have a group as an input, with the groups they belong to."""
+        for reader in self._groups:
+            for expression in reader.expressions:
+                if any(isinstance(below, GroupLeaf) and below.group == group for below in expression.inputs):
+                    yield reader.id, expression
 
     def scan_of(self, group: GroupId) -> Scan | None:
         """The base table that a group is, if it is one."""

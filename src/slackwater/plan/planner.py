@@ -22,6 +22,7 @@ from slackwater.rules.form_rule import FormRule
 from slackwater.search.cells import Cells, Measure
 from slackwater.search.choose import Choice, Chooser
 from slackwater.search.explore import Budget, Explorer
+from slackwater.search.relational import RelationalExplorer
 from slackwater.search.trace import Trace
 from slackwater.time.forms import Form
 from slackwater.time.timeline import Timeline
@@ -69,6 +70,7 @@ def plan_query(query: Query, statistics: Statistics, timeline: Timeline, options
     memo, root = _seeded(query, statistics)
     trace = Trace()
     rules = RuleBook.of(settings.methods, settings.disable, settings.extra_rules)
+    RelationalExplorer(memo, rules.relational, trace).explore()
     Explorer(memo, rules, trace, budget=settings.budget).explore(root)
     explored = time.perf_counter()
     cells = Cells(memo, statistics, exact=settings.exact, measure=settings.measure)

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 
 from slackwater.errors import UserError, did_you_mean
+from slackwater.rules.explore import aggregates as explore_aggregates
+from slackwater.rules.explore import joins as explore_joins
+from slackwater.rules.explore.rule import ExploreRule
 from slackwater.rules.form_rule import Family, FormRule
 from slackwater.rules.generate import groups, joins, rows, snapshots
 from slackwater.rules.inter import hold_back
@@ -26,6 +29,7 @@ RULES: tuple[FormRule, ...] = (
     *merges.RULES,
     *hold_back.RULES,
 )
+EXPLORE_RULES: tuple[ExploreRule, ...] = (*explore_joins.RULES, *explore_aggregates.RULES)
 METHODS = ("maintain", "hold-back")
 ENTRY_POINT = "slackwater.rules"
 
@@ -36,6 +40,7 @@ class RuleBook:
 
     rules: tuple[FormRule, ...]
     methods: frozenset[str]
+    relational: tuple[ExploreRule, ...] = EXPLORE_RULES
 
     @staticmethod
     def of(
@@ -46,13 +51,17 @@ class RuleBook:
         for name in chosen - set(METHODS):
             raise UserError(f"no method `{name}`", hint=did_you_mean(name, METHODS))
         known = (*RULES, *extra, *_installed())
-        names = {rule.name for rule in known}
+        names = {rule.name for rule in known} | {rule.name for rule in EXPLORE_RULES}
         off = frozenset(disable)
         for name in off - names:
             raise UserError(f"no rule `{name}`", hint=did_you_mean(name, names))
         if "snapshot_of_operator" in off:
             raise UserError("`snapshot_of_operator` cannot be disabled: it makes the batch plan")
-        return RuleBook(tuple(rule for rule in known if rule.name not in off), chosen)
+        return RuleBook(
+            tuple(rule for rule in known if rule.name not in off),
+            chosen,
+            tuple(rule for rule in EXPLORE_RULES if rule.name not in off),
+        )
 
     def for_form(self, form: Form) -> Iterator[FormRule]:
         """The rules that may be tried for a form."""

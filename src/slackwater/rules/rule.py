@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from inspect import getdoc
 from typing import TypeVar
 
 from slackwater.algebra.relation import Relation
@@ -35,6 +36,8 @@ class Rule:
     on: type[Relation]
     over: tuple[type[Relation], ...]
     rewrite: Callable[[Relation, Facts], Relation | None]
+    doc: str = ""
+    """The whole docstring: the law, why it holds, when not, the citation."""
 
     def matches(self, relation: Relation) -> bool:
         """Whether the operator, and the input it looks into, are of the kind the rule is for."""
@@ -50,14 +53,15 @@ def normalizes(
 
     def declare(function: Callable[[R, Facts], Relation | None]) -> Rule:
         name = function.__name__
-        law = (function.__doc__ or "").strip().splitlines()[0] if function.__doc__ else ""
-        if not law:
+        doc = getdoc(function) or ""
+        if not doc:
             raise InternalError(f"rule {name} states no law")
+        law = doc.splitlines()[0]
 
         def rewrite(relation: Relation, facts: Facts) -> Relation | None:
             assert isinstance(relation, on)
             return function(relation, facts)
 
-        return Rule(name, law, on, over if isinstance(over, tuple) else (over,), rewrite)
+        return Rule(name, law, on, over if isinstance(over, tuple) else (over,), rewrite, doc)
 
     return declare

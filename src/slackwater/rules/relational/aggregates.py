@@ -12,7 +12,10 @@ from slackwater.rules.rule import Facts, normalizes
 
 @normalizes(Aggregate)
 def count_rows_not_values(relation: Aggregate, _: Facts) -> Relation | None:
-    """count(x)  =  count(*)      x is never null"""
+    """count(x)  =  count(*)      x is never null
+
+    count leaves out nulls, and there are none. Not for distinct values, nor for a column that an outer join pads.
+    """
     known = properties(relation.input).not_null
 
     def plain(call: AggregateCall) -> AggregateCall:
@@ -31,7 +34,10 @@ def count_rows_not_values(relation: Aggregate, _: Facts) -> Relation | None:
 
 @normalizes(Aggregate)
 def drop_needless_distinct(relation: Aggregate, _: Facts) -> Relation | None:
-    """max(distinct x)  =  max(x)      for every aggregate that repetition cannot sway"""
+    """max(distinct x)  =  max(x)      for every aggregate that repetition cannot sway
+
+    Not for a sum, a count or an average, which a second copy changes.
+    """
     calls = tuple(
         (column, replace(call, distinct=False) if call.function in DUPLICATE_BLIND else call)
         for column, call in relation.calls

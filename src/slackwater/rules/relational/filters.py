@@ -50,7 +50,10 @@ def split(predicate: Scalar, columns: Iterable[Column]) -> tuple[list[Scalar], l
 
 @normalizes(Filter)
 def remove_true_filter(relation: Filter, _: Facts) -> Relation | None:
-    """σ true R  =  R"""
+    """σ true R  =  R
+
+    Not for a predicate that is only never false: of an unknown one the filter keeps no row.
+    """
     return relation.input if relation.predicate == TRUE else None
 
 
@@ -135,7 +138,11 @@ def push_filter_below_aggregate(relation: Filter, _: Facts) -> Relation | None:
 
 @normalizes(Filter, over=Window)
 def push_filter_below_window(relation: Filter, _: Facts) -> Relation | None:
-    """σp(ω R)  =  ω(σp R)      p reads only columns that every window partitions by"""
+    """σp(ω R)  =  ω(σp R)      p reads only columns that every window partitions by
+
+    Then p keeps or drops whole partitions, and a window sees nothing else. Not for another column, whose rows the
+    window has counted, nor for what the window computes.
+    """
     assert isinstance(relation.input, Window)
     window = relation.input
     common = frozenset(window.input.columns).intersection(*(call.partition for _, call in window.calls))
@@ -165,7 +172,11 @@ def push_filter_below_union(relation: Filter, _: Facts) -> Relation | None:
 
 @normalizes(Filter, over=(Expand, Generate))
 def push_filter_below_row_copies(relation: Filter, _: Facts) -> Relation | None:
-    """σp(R × copies)  =  σp R × copies      p reads only columns of R; for grouping sets and generators"""
+    """σp(R × copies)  =  σp R × copies      p reads only columns of R; for grouping sets and generators
+
+    Every copy of a row agrees on them. Not for an element that a generator made, nor for a grouping key, which is null
+    in the sets that leave it out.
+    """
     below = relation.input
     assert isinstance(below, (Expand, Generate))
     moving, staying = split(relation.predicate, below.input.columns)

@@ -114,7 +114,8 @@ def infer_filter_through_equality(relation: Join, _: Facts) -> Relation | None:
     """σp L ⋈(a=b) R  =  σp L ⋈(a=b) σp[b/a] R
 
     A right row that fails p[b/a] meets no left row that passes p. For an inner or semi join it holds both ways; for a
-    left or anti join only from left to right, because left rows need no partner.
+    left or anti join only from left to right, because left rows need no partner. Not for a full join, and not between
+    columns of different types or floats, where equal is not the same.
     """
     if relation.kind is JoinKind.FULL:
         return None
@@ -150,7 +151,8 @@ def _side_of(predicate: Scalar, side: Relation) -> Scalar | None:
 def infer_filter_from_disjunction(relation: Join, _: Facts) -> Relation | None:
     """L ⋈((p∧q) ∨ (p'∧q')) R  =  σ(p∨p') L ⋈(…) σ(q∨q') R      p, p' read only L; q, q' only R
 
-    Each side must pass one branch's part. The condition itself stays: the parts must match up.
+    Each side must pass one branch's part. The condition itself stays: the parts must match up. Not where a branch says
+    nothing of the side alone, and not for joins that keep rows without a partner.
     """
     if relation.kind not in (JoinKind.INNER, JoinKind.SEMI):
         return None
@@ -180,7 +182,8 @@ def _settled(predicate: Scalar, not_null: frozenset[Column]) -> Scalar:
 def answer_null_tests(relation: Join, _: Facts) -> Relation | None:
     """(x IS NULL ∨ p)  =  p      x is never null
 
-    Makes a null-aware anti join an ordinary one where neither side has nulls.
+    Makes a null-aware anti join an ordinary one where neither side has nulls. Not while one side may: a single null on
+    the right makes every answer unknown.
     """
     known = properties(relation.left).not_null | properties(relation.right).not_null
     settled = _settled(relation.condition, known)

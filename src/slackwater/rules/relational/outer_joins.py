@@ -34,8 +34,8 @@ def _simplified(join: Join, predicate: Scalar) -> Join | None:
 def simplify_outer_join_below_filter(relation: Filter, _: Facts) -> Relation | None:
     """σp(L ⟕ R)  =  σp(L ⋈ R)      p is not true where R is all null
 
-    The padded rows are just those, and p turns each of them away. For ⟗, p over one side removes the
-    other side's padding.                                                                    [Galindo-Legaria 94]
+    The padded rows are just those, and p turns each of them away. For ⟗, p over one side removes the other side's
+    padding. Not when p may be true of nulls: IS NULL, coalesce, one branch of an OR.        [Galindo-Legaria 94]
     """
     assert isinstance(relation.input, Join)
     simpler = _simplified(relation.input, relation.predicate)
@@ -76,7 +76,8 @@ def _with_simpler_join(side: Relation, condition: Scalar, facts: Facts) -> Relat
 def remove_unread_left_join(relation: Project, _: Facts) -> Relation | None:
     """π(L ⟕ R)  =  π L      π reads only L, and the condition reaches a key of R
 
-    Each left row comes out exactly once, with a partner or without.
+    Each left row comes out exactly once, with a partner or without. Not when two partners are possible, also because
+    the comparison casts the key: as numbers, '1' and '01' are one.
     """
     join = relation.input
     assert isinstance(join, Join)

@@ -36,7 +36,10 @@ def merge_projects(relation: Project, _: Facts) -> Relation | None:
 
 @normalizes(Project)
 def remove_identity_project(relation: Project, _: Facts) -> Relation | None:
-    """π R  =  R      π keeps every column as it is"""
+    """π R  =  R      π keeps every column as it is
+
+    The order of columns has no meaning. Not when one is dropped, renamed or computed.
+    """
     if set(relation.columns) != set(relation.input.columns):
         return None
     return relation.input if all(scalar.column == column for column, scalar in relation.items) else None
@@ -44,7 +47,10 @@ def remove_identity_project(relation: Project, _: Facts) -> Relation | None:
 
 @normalizes(Join, over=Values)
 def remove_unit_join(relation: Join, _: Facts) -> Relation | None:
-    """R × {()}  =  R      the one row without columns adds nothing"""
+    """R × {()}  =  R      the one row without columns adds nothing
+
+    Not for a row with columns, nor for several rows, which repeat R.
+    """
     if relation.kind is not JoinKind.INNER or conjuncts(relation.condition):
         return None
     for unit, other in ((relation.left, relation.right), (relation.right, relation.left)):
@@ -55,7 +61,10 @@ def remove_unit_join(relation: Join, _: Facts) -> Relation | None:
 
 @normalizes(Aggregate)
 def remove_redundant_distinct(relation: Aggregate, _: Facts) -> Relation | None:
-    """δ R  =  π R      R's rows are already distinct on the kept columns"""
+    """δ R  =  π R      R's rows are already distinct on the kept columns
+
+    They contain a key of R. Not for a union, whose branches may repeat each other, nor where a join repeats the key.
+    """
     if not relation.is_distinct or not relation.keys or not properties(relation.input).is_unique(relation.keys):
         return None
     return Project(relation.input, tuple((c, reference(c)) for c in relation.keys))
@@ -63,7 +72,10 @@ def remove_redundant_distinct(relation: Aggregate, _: Facts) -> Relation | None:
 
 @normalizes(Join, over=Aggregate)
 def ignore_duplicates_of_partners(relation: Join, _: Facts) -> Relation | None:
-    """L ⋉ δR  =  L ⋉ R      one partner is as good as many; for ▷ too"""
+    """L ⋉ δR  =  L ⋉ R      one partner is as good as many; for ▷ too
+
+    Not for a join that keeps its partners, and not for groups whose aggregates the condition reads.
+    """
     right = relation.right
     if relation.kind.keeps_right or not isinstance(right, Aggregate) or not right.is_distinct or not right.keys:
         return None

@@ -1,0 +1,126 @@
+"""Aggregates pulled apart: below a join, below DISTINCT arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import blake2s
+
+from slackwater.algebra import types as t
+from slackwater.algebra.predicates import equality_sides
+from slackwater.algebra.relation import Aggregate, AggregateCall, Join, JoinKind, Project, Relation
+from slackwater.algebra.scalar import Scalar, call, cast, conjuncts, literal, reference
+from slackwater.algebra.schema import Column, ColumnId
+from slackwater.rules.explore.rule import Match, explores
+from slackwater.time.forms import GroupLeaf
+
+_MERGED_BY = {"sum": "sum", "count": "sum", "min": "min", "max": "max"}
+
+
+def _early(column: Column, meaning: str, kind: t.Type) -> Column:
+    digest = blake2s(f"{column.id}|{meaning}".encode(), digest_size=5).hexdigest()
+    return Column(ColumnId(f"early:{digest}"), column.name, kind)
+
+
+def _in_two_steps(
+    keys: tuple[Column, ...], calls: tuple[tuple[Column, AggregateCall], ...], tag: str
+) -> tuple[list[tuple[Column, AggregateCall]], list[tuple[Column, AggregateCall]], list[tuple[Column, Scalar]]]:
+    """Calls as an early step, a late step that merges it, and the projection that restores types and zeros."""
+    early: list[tuple[Column, AggregateCall]] = []
+    late: list[tuple[Column, AggregateCall]] = []
+    restored: list[tuple[Column, Scalar]] = [(key, reference(key)) for key in keys]
+    for column, made in calls:
+        part = _early(column, f"{tag}:part", made.type)
+        whole = _early(column, f"{tag}:whole", made.type)
+        early.append((part, made))
+        late.append((whole, AggregateCall(_MERGED_BY[made.function], (reference(part),), made.type)))
+        value = reference(whole)
+        if made.function == "count":
+            value = call("coalesce", value, literal(0))
+        restored.append((column, cast(value, column.type) if column.type.is_known else value))
+    return early, late, restored
+
+
+def _may_go_early(calls: tuple[tuple[Column, AggregateCall], ...]) -> bool:
+    return all(
+        made.function in _MERGED_BY and not made.distinct and not made.order and made.type.is_known for _, made in calls
+    )
+
+
+def _seen(match: Match, node: Aggregate) -> tuple[Join, dict[Column, Scalar]] | None:
+    """The join below an aggregate, through at most one projection, and what its columns stand for."""
+    below = match.seen_through(node.input)
+    meanings: dict[Column, Scalar] = {}
+    if isinstance(below, Project):
+        meanings = below.definitions
+        below = match.seen_through(below.input)
+    return (below, meanings) if isinstance(below, Join) and below.kind is JoinKind.INNER else None
+
+
+@explores(Aggregate)
+def aggregate_before_join(match: Match, node: Aggregate) -> Iterator[Relation]:
+    """γk(L ⋈ R)  =  γk(γ(k∩L, j)(L) ⋈ R)      j: the columns of L that the join reads; all arguments from L
+
+    All rows of an early group meet the same partners, so they can be added up before they meet them. For sum, count,
+    min and max; the other keys come from R as they are.                                  [Yan & Larson 95]
+    """
+    found = _seen(match, node)
+    if found is None or not node.keys or not node.calls or not _may_go_early(node.calls):
+        return
+    join, meanings = found
+    calls = tuple((c, made.map(lambda s: s.substitute(meanings))) for c, made in node.calls)
+    keys = [meanings.get(key, reference(key)).column for key in node.keys]
+    if any(key is None for key in keys):
+        return
+    plain_keys = tuple(key for key in keys if key is not None)
+    if len(set(plain_keys)) != len(plain_keys) or not all(equality_sides(p) for p in conjuncts(join.condition)):
+        return
+    for side, other in ((join.left, join.right), (join.right, join.left)):
+        assert isinstance(side, GroupLeaf)
+        own = frozenset(side.columns)
+        read = frozenset[Column]().union(*(s.columns for _, made in calls for s in made.scalars))
+        if not read or not read <= own:
+            continue
+        early_keys = tuple(c for c in side.columns if c in plain_keys or c in join.condition.columns)
+        early, late, restored = _in_two_steps(plain_keys, calls, f"before {side.group}")
+        grouped = Aggregate(side, early_keys, tuple(early))
+        left, right = (grouped, other) if side is join.left else (other, grouped)
+        late_rows = Aggregate(Join(JoinKind.INNER, left, right, join.condition), plain_keys, tuple(late))
+        names = dict(zip(plain_keys, node.keys, strict=True))
+        yield Project(late_rows, tuple((names.get(c, c), s) for c, s in restored))
+
+
+@explores(Aggregate)
+def distinct_arguments_first(_: Match, node: Aggregate) -> Iterator[Relation]:
+    """γk(count(distinct x), sum y)  =  γk(count x, sum s)(γ(k, x)(sum y as s))
+
+    Grouped by x as well, each value of x stands once. Only where all DISTINCT calls have the same argument.
+    """
+    distinct = [made for _, made in node.calls if made.distinct]
+    arguments = {made.arguments for made in distinct}
+    if len(arguments) != 1 or any(made.filter is not None for made in distinct):
+        return
+    (values,) = arguments
+    rest = tuple((c, made) for c, made in node.calls if not made.distinct)
+    if len(values) != 1 or not _may_go_early(rest):
+        return
+    value = values[0]
+    column = value.column
+    below: Relation = node.input
+    if column is None:
+        column = _early(node.calls[0][0], f"value {value.text}", value.type)
+        below = Project(below, (*((c, reference(c)) for c in below.columns), (column, value)))
+    if column in node.keys:
+        return
+    early, late, restored = _in_two_steps(node.keys, rest, "distinct")
+    inner = Aggregate(below, (*node.keys, column), tuple(early))
+    finals = dict(restored)
+    outer: list[tuple[Column, AggregateCall]] = list(late)
+    for name, made in node.calls:
+        if made.distinct:
+            outer.append((name, AggregateCall(made.function, (reference(column),), made.type)))
+            finals[name] = reference(name)
+    ordered = tuple((c, finals[c]) for c in node.columns)
+    yield Project(Aggregate(inner, node.keys, tuple(outer)), ordered)
+
+
+RULES = (aggregate_before_join, distinct_arguments_first)

@@ -1,0 +1,209 @@
+"""Join orders: every way to split a cluster of inner joins into connected parts.
+
+A cluster is a tree of inner joins with narrowing projections between them. Its leaves are numbered; a subset of them is
+a bit mask. Each connected subset is one group, however it was put together, with just the columns that something
+outside the subset still reads. Above `FULL_ENUMERATION` leaves only a greedy order joins the one that was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from slackwater.algebra.relation import Join, JoinKind, Project, Relation
+from slackwater.algebra.scalar import Scalar, conjunction, conjuncts, reference
+from slackwater.algebra.schema import Column
+from slackwater.memo.memo import Memo
+from slackwater.rules.explore.rule import Match, explores
+from slackwater.time.forms import GroupLeaf
+
+FULL_ENUMERATION = 5
+MOST_LEAVES = 24
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Inner joins taken apart: leaves, predicates, and the columns that are wanted in the end."""
+
+    leaves: tuple[GroupLeaf, ...]
+    predicates: tuple[tuple[Scalar, int], ...]
+    wanted: frozenset[Column]
+
+    @property
+    def everything(self) -> int:
+        return (1 << len(self.leaves)) - 1
+
+    def needed(self, subset: int) -> tuple[Column, ...]:
+        """Columns of a subset that the answer or a predicate outside it still reads."""
+        read = self.wanted.union(*(p.columns for p, uses in self.predicates if uses & ~subset))
+        return tuple(c for i, leaf in enumerate(self.leaves) if subset >> i & 1 for c in leaf.columns if c in read)
+
+    def condition(self, left: int, right: int) -> list[Scalar]:
+        """Predicates that can be judged first when the two parts meet."""
+        both = left | right
+        return [p for p, uses in self.predicates if uses & ~both == 0 and uses & ~left and uses & ~right]
+
+    def is_connected(self, subset: int) -> bool:
+        reached = subset & -subset
+        grew = True
+        while grew:
+            grew = False
+            for _, uses in self.predicates:
+                if uses & ~subset == 0 and uses & reached and uses & ~reached:
+                    reached |= uses
+                    grew = True
+        return reached == subset
+
+    def splits(self, subset: int) -> Iterator[tuple[int, int]]:
+        """Two connected parts with a predicate between them; each pair once."""
+        low = subset & -subset
+        rest = subset ^ low
+        part = rest
+        while True:
+            part = (part - 1) & rest if part else -1
+            if part < 0:
+                return
+            left, right = low | part, subset ^ (low | part)
+            if self.is_connected(left) and self.is_connected(right) and self.condition(left, right):
+                yield left, right
+
+
+def cluster_of(match: Match, top: Join, wanted: frozenset[Column]) -> Cluster | None:
+    """The cluster below an inner join, seen through projections that only drop columns."""
+    leaves: list[GroupLeaf] = []
+    conditions: list[Scalar] = []
+
+    def visit(node: Relation) -> None:
+        if isinstance(node, Join) and node.kind is JoinKind.INNER:
+            conditions.extend(conjuncts(node.condition))
+            for below in node.inputs:
+                assert isinstance(below, GroupLeaf)
+                seen = match.seen_through(below)
+                inner = match.seen_through(seen.input) if isinstance(seen, Project) and _narrows(seen) else seen
+                if isinstance(inner, Join) and inner.kind is JoinKind.INNER:
+                    visit(inner)
+                else:
+                    leaves.append(below)
+
+    visit(top)
+    if len(leaves) > MOST_LEAVES or any(p.is_random or p.can_raise for p in conditions):
+        return None
+    owner = {column: i for i, leaf in enumerate(leaves) for column in leaf.columns}
+    if len(owner) < sum(len(leaf.columns) for leaf in leaves):
+        return None
+    if not all(c in owner for p in conditions for c in p.columns):
+        return None
+    predicates = tuple((p, sum(1 << i for i in {owner[c] for c in p.columns})) for p in dict.fromkeys(conditions))
+    return Cluster(tuple(leaves), predicates, wanted)
+
+
+def _narrows(project: Project) -> bool:
+    return all(scalar.column == column for column, scalar in project.items)
+
+
+def _is_inside(match: Match) -> bool:
+    """Whether a larger cluster covers this join: an inner join reads it, or reads a narrowing of it."""
+    for reader_group, reader in match.memo.readers(match.group):
+        if isinstance(reader, Project) and _narrows(reader):
+            if any(_is_inner(above) for _, above in match.memo.readers(reader_group)):
+                return True
+        elif _is_inner(reader):
+            return True
+    return False
+
+
+def _is_inner(node: Relation) -> bool:
+    return isinstance(node, Join) and node.kind is JoinKind.INNER
+
+
+class _Orders:
+    """Gives each connected subset its group, and each group its expressions."""
+
+    def __init__(self, memo: Memo, cluster: Cluster) -> None:
+        self.memo = memo
+        self.cluster = cluster
+        self.groups: dict[int, GroupLeaf] = {1 << i: leaf for i, leaf in enumerate(cluster.leaves)}
+
+    def group(self, subset: int, splits: list[tuple[int, int]]) -> GroupLeaf:
+        if subset not in self.groups:
+            ways = [self.way(subset, *split) for split in splits]
+            known = next((way for way in ways if self.memo.knows(way)), ways[0])
+            leaf = self.memo.insert(known)
+            for way in ways:
+                self.memo.add(leaf.group, way)
+            self.groups[subset] = leaf
+        return self.groups[subset]
+
+    def way(self, subset: int, left: int, right: int) -> Relation:
+        joined = Join(
+            JoinKind.INNER,
+            self.groups[left],
+            self.groups[right],
+            conjunction(self.cluster.condition(left, right)),
+        )
+        needed = self.cluster.needed(subset)
+        if set(needed) == set(joined.columns):
+            return joined
+        return Project(self.memo.insert(joined), tuple((c, reference(c)) for c in needed))
+
+
+def _small_to_large(cluster: Cluster) -> Iterator[int]:
+    return iter(sorted(range(1, cluster.everything + 1), key=lambda s: (s.bit_count(), s)))
+
+
+def _all_orders(memo: Memo, cluster: Cluster) -> Iterator[Relation]:
+    orders = _Orders(memo, cluster)
+    for subset in _small_to_large(cluster):
+        if subset & (subset - 1) == 0 or not cluster.is_connected(subset):
+            continue
+        splits = list(cluster.splits(subset))
+        if subset == cluster.everything:
+            yield from (orders.way(subset, *split) for split in splits)
+        else:
+            orders.group(subset, splits)
+
+
+def _changing_last(memo: Memo, cluster: Cluster) -> Iterator[Relation]:
+    """One greedy order: static and filtered leaves first where they connect, then each changing one."""
+    orders = _Orders(memo, cluster)
+    parts = [1 << i for i in range(len(cluster.leaves))]
+
+    def moves(part: int) -> int:
+        tables = 0
+        for i, leaf in enumerate(cluster.leaves):
+            if part >> i & 1:
+                tables |= memo[leaf.group].tables
+        return tables.bit_count()
+
+    while len(parts) > 1:
+        pairs = [(a, b) for i, a in enumerate(parts) for b in parts[i + 1 :] if cluster.condition(a, b)]
+        if not pairs:
+            return
+        left, right = min(pairs, key=lambda p: (moves(p[0] | p[1]), (p[0] | p[1]).bit_count(), p))
+        subset = left | right
+        if subset == cluster.everything:
+            yield orders.way(subset, left, right)
+            return
+        orders.group(subset, [(left, right)])
+        parts = [p for p in parts if p not in (left, right)] + [subset]
+
+
+@explores(Join)
+def enumerate_join_orders(match: Match, node: Join) -> Iterator[Relation]:
+    """(A ⋈ B) ⋈ C  =  A ⋈ (B ⋈ C)  =  …      every split of a connected cluster into connected parts
+
+    Inner joins commute and associate. No order with a cross product is added: the written one stays for that.
+                                                                                     [Moerkotte & Neumann 2006]
+    """
+    if node.kind is not JoinKind.INNER or _is_inside(match):
+        return
+    cluster = cluster_of(match, node, frozenset(match.memo[match.group].columns))
+    if cluster is None or len(cluster.leaves) < 3 or not cluster.is_connected(cluster.everything):
+        return
+    if len(cluster.leaves) <= FULL_ENUMERATION:
+        yield from _all_orders(match.memo, cluster)
+    else:
+        yield from _changing_last(match.memo, cluster)
+
+
+RULES = (enumerate_join_orders,)

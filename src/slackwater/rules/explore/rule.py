@@ -1,0 +1,69 @@
+"""What an exploration rule is: a pattern of operators in the memo, and the equal relations it knows of.
+
+A pattern is an operator and, optionally, the operators its inputs must offer. A match binds the operator and, for each
+input, one expression of the input's group. The rule yields relations over group leaves; the search adds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from slackwater.algebra.relation import Relation
+from slackwater.errors import InternalError
+from slackwater.memo.memo import Memo
+from slackwater.time.forms import GroupId, GroupLeaf
+
+N = TypeVar("N", bound=Relation)
+
+
+@dataclass(frozen=True)
+class Match:
+    """An operator of a group that a pattern fits, with a view on the memo around it."""
+
+    group: GroupId
+    node: Relation
+    memo: Memo
+
+    def seen_through(self, leaf: Relation) -> Relation:
+        """The first expression of an input."""
+        assert isinstance(leaf, GroupLeaf)
+        return self.memo[leaf.group].expressions[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ExploreRule:
+    """A named rule that yields relations equal to one it is shown."""
+
+    name: str
+    law: str
+    on: type[Relation]
+    over: tuple[type[Relation], ...]
+    expand: Callable[[Match], Iterator[Relation]]
+
+    def matches(self, match: Match) -> bool:
+        if not isinstance(match.node, self.on):
+            return False
+        if not self.over:
+            return True
+        return any(isinstance(match.seen_through(below), self.over) for below in match.node.inputs)
+
+
+def explores(
+    on: type[N], over: type[Relation] | tuple[type[Relation], ...] = ()
+) -> Callable[[Callable[[Match, N], Iterator[Relation]]], ExploreRule]:
+    """Declares an exploration rule for an operator, over inputs of some kind."""
+
+    def declare(function: Callable[[Match, N], Iterator[Relation]]) -> ExploreRule:
+        law = (function.__doc__ or "").strip().splitlines()[0] if function.__doc__ else ""
+        if not law:
+            raise InternalError(f"rule {function.__name__} states no law")
+
+        def expand(match: Match) -> Iterator[Relation]:
+            assert isinstance(match.node, on)
+            return function(match, match.node)
+
+        return ExploreRule(function.__name__, law, on, over if isinstance(over, tuple) else (over,), expand)
+
+    return declare
