@@ -12,8 +12,8 @@ def fold_constants(relation: Relation, _: Facts) -> Relation | None:
     """f(1 + 2)  =  f(3);  (a ∧ b) ∨ (a ∧ c)  =  a ∧ (b ∨ c)
 
     Predicates are also factored, so that what every branch of an OR asks for becomes a conjunct of its own. A value
-    keeps its type. Not where an engine would raise (a sum beyond int) or round (a month that lacks the day), and not for a
-    random condition, which asked twice is two draws.
+    keeps its type. Not where an engine would raise (a sum beyond int) or round (a month that lacks the day), and not
+    for a random condition, which asked twice is two draws.
     """
     folded: Relation
     match relation:
