@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 import click
-from rich.columns import Columns
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
-from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
@@ -17,8 +15,8 @@ from slackwater.bench.workloads import tpch
 from slackwater.cli.output import Json, Output, reporting
 from slackwater.cli.text import RelationTree, sql
 
-QUERY = 17
-"""A correlated average in it: the sub-query becomes one aggregate, joined."""
+QUERY = 4
+"""Its correlated EXISTS becomes a semi join."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,43 +38,43 @@ class Demonstration:
 
     def as_text(self) -> RenderableType:
         trip = self.trip
-        return Group(
-            SideBySide(
-                _panel("the query", sql(trip.original.text)),
-                _panel("the same, regenerated", sql(trip.regenerated.text)),
-            ),
-            _panel("its relation: no sub-query is left", RelationTree(show(trip.query))),
-            self._results(),
+        texts = SideBySide(
+            _section("the query", sql(trip.original.text)),
+            _section("the same query, regenerated from its relation", sql(trip.regenerated.text)),
         )
+        return Group(texts, _section("its relation", RelationTree(show(trip.query))), self._results())
 
     def _results(self) -> RenderableType:
-        table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
-        for column in ("on Spark", "rows", "seconds"):
-            table.add_column(column, justify="left" if column == "on Spark" else "right")
+        table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 3, 0, 0))
+        for column in ("on local Spark", "rows", "seconds"):
+            table.add_column(column, justify="left" if column == "on local Spark" else "right")
         for name, run in (("the query", self.trip.original), ("regenerated", self.trip.regenerated)):
             table.add_row(name, str(run.rows), f"{run.seconds:.2f}")
-        equal = self.trip.equal
-        verdict = Text("equal", style="bold green") if equal else Text("NOT EQUAL", style="bold red")
-        about = Text(f"{self.trip.name} at scale factor {self.scale_factor:g}: the two answers are ") + verdict
-        return Group(table, Text(), about)
+        verdict = ("equal", "bold green") if self.trip.equal else ("NOT EQUAL", "bold red")
+        about = f"{self.trip.name} at scale factor {self.scale_factor:g}: the two answers are "
+        return Group(table, Text(), Text.assemble(about, verdict))
 
 
 class SideBySide:
-    """Two panels beside each other where the terminal is wide enough, else one below the other."""
+    """Two texts beside each other where the terminal is wide enough, else one below the other."""
 
-    def __init__(self, left: Panel, right: Panel) -> None:
+    GAP = 3
+
+    def __init__(self, left: RenderableType, right: RenderableType) -> None:
         self.parts = (left, right)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         widths = [console.measure(part, options=options).maximum for part in self.parts]
-        if sum(widths) > options.max_width:
+        if sum(widths) + self.GAP > options.max_width:
             yield from self.parts
-        else:
-            yield Columns(self.parts, padding=0)
+            return
+        grid = Table.grid(padding=(0, self.GAP, 0, 0), pad_edge=False)
+        grid.add_row(*self.parts)
+        yield grid
 
 
-def _panel(title: str, content: RenderableType) -> Panel:
-    return Panel(content, title=title, title_align="left", border_style="dim", expand=False)
+def _section(title: str, content: RenderableType) -> Group:
+    return Group(Text(title, style="bold cyan"), content, Text())
 
 
 @click.command()

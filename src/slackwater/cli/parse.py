@@ -51,7 +51,11 @@ class Parsed:
         }
 
     def as_text(self) -> RenderableType:
-        sections = {"relation": RelationTree(show(self.query)), "known": Text(self._known()), "sql": sql(self.sql)}
+        sections: dict[str, RenderableType] = {
+            "relation": RelationTree(show(self.query)),
+            "known": Text(self._known()),
+            "sql": sql(self.sql),
+        }
         parts: list[RenderableType] = []
         for title, content in sections.items():
             parts += [Text(title, style="bold cyan"), content, Text()]
@@ -92,7 +96,7 @@ def parse(
     dialect: str,
     raw: bool,
 ) -> None:
-    """Show a query as a relation, and as the SQL that Slackwater makes of it.
+    """Show a query as a relation, and the SQL made of it.
 
     The query is a FILE, - for standard input, or the TEXT of -e; its tables come from a catalog file or a workload:
 

@@ -18,6 +18,7 @@ NARROWEST = 24
 """Characters a line keeps for its content, however deep it stands."""
 
 _BRANCH = re.compile(r"^(?P<guides>[│ ]*)(?P<branch>[├└]─ )?(?P<content>.*)$")
+_OPERATOR = re.compile(r"(#\d+ )?\w+( join| all)?")
 _BREAK = re.compile(r"(?<=,) | (?=and |by |over )")
 
 
@@ -42,17 +43,17 @@ def _lines(line: str, width: int | None) -> Iterator[Text]:
     assert matched is not None
     guides, branch, content = matched["guides"], matched["branch"] or "", matched["content"]
     more = guides + ("│  " if branch.startswith("├") else " " * len(branch)) + "    "
-    first, *rest = _wrapped(content, None if width is None else max(NARROWEST, width - len(more)))
-    operator, space, arguments = first.partition(" ")
-    yield Text.assemble((guides + branch, "dim"), (operator, "bold"), space + arguments)
+    fits = width is None or len(line) <= width
+    first, *rest = [content] if fits else _wrapped(content, max(NARROWEST, (width or 0) - len(more)))
+    operator = _OPERATOR.match(first)
+    end = operator.end() if operator else 0
+    yield Text.assemble((guides + branch, "dim"), (first[:end], "bold"), first[end:])
     for part in rest:
         yield Text.assemble((more, "dim"), part)
 
 
-def _wrapped(content: str, width: int | None) -> list[str]:
+def _wrapped(content: str, width: int) -> list[str]:
     """Lines of at most `width` characters as far as there is a comma or a keyword to break at."""
-    if width is None or len(content) <= width:
-        return [content]
     lines: list[str] = []
     for part in _BREAK.split(content):
         if lines and len(lines[-1]) + 1 + len(part) <= width:
