@@ -178,7 +178,7 @@ def test_hold_back_gives_the_deltas_of_figure_1d() -> None:
 
 @dataclass(frozen=True)
 class FigureFive:
-    """The early inner join costs 10 to compute, 5 to save and 4 to load; the outer join from scratch is out of reach."""
+    """The early inner join costs 10 to compute, 5 to save, 4 to load; the outer join from scratch is out of reach."""
 
     def compute(self, tree: Relation, rows: Rows) -> float:
         kinds = [node.kind for node in tree.walk() if isinstance(node, Join)]

@@ -5,7 +5,7 @@ Two columns of one name get a number each in order of appearance, so the text is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import singledispatchmethod
 
 from slackwater.algebra.relation import (
@@ -30,13 +30,46 @@ from slackwater.algebra.scalar import Scalar, conjuncts
 from slackwater.algebra.schema import Column
 
 
-def show(relation: Relation | Query) -> str:
-    """The relation as an indented tree; what is used twice is printed once and referred to."""
-    return _Printer().print(relation)
+Leaf = Callable[[Relation], str | None]
+"""What a leaf is called; None where its own line will do."""
+
+
+def show(relation: Relation | Query, *, leaf: Leaf | None = None, brief: bool = False) -> str:
+    """The relation as an indented tree; what is used twice is printed once and referred to.
+
+    `leaf` may give names to leaves. A `brief` tree leaves out what only keeps columns or fixes the types of partial
+    aggregates, and says of a projection only what it adds.
+    """
+    return _Printer(leaf, brief=brief).print(relation)
+
+
+def operator(relation: Relation, *, brief: bool = False) -> str:
+    """One operator on one line, without its inputs."""
+    printer = _Printer(None, brief=brief)
+    printer.name_columns(relation)
+    return printer.line(relation)
+
+
+def keeps_columns(relation: Relation) -> bool:
+    """Whether a relation only keeps columns of its input as they are, or gives partial aggregates their types."""
+    if not isinstance(relation, Project) or not relation.items:
+        return False
+    return all(scalar.column == column or _typing(column, scalar) is not None for column, scalar in relation.items)
+
+
+def _typing(column: Column, scalar: Scalar) -> Column | None:
+    """The untyped namesake that a column is a cast of."""
+    if len(scalar.columns) != 1 or not scalar.text.startswith("CAST("):
+        return None
+    (source,) = scalar.columns
+    is_namesake = not source.type.is_known and source.name == column.name
+    return source if is_namesake and scalar.text.startswith(f"CAST(`{source.id}` AS ") else None
 
 
 class _Printer:
-    def __init__(self) -> None:
+    def __init__(self, leaf: Leaf | None = None, *, brief: bool = False) -> None:
+        self._leaf = leaf
+        self._brief = brief
         self._names: dict[Column, str] = {}
         self._taken: set[str] = set()
         self._shared: dict[int, str] = {}
@@ -44,7 +77,7 @@ class _Printer:
 
     def print(self, root: Relation | Query) -> str:
         relation = root.relation if isinstance(root, Query) else root
-        self._name_columns(relation)
+        self.name_columns(relation)
         self._find_shared(relation)
         lines: list[str] = []
         if isinstance(root, Query):
@@ -58,7 +91,13 @@ class _Printer:
             lines += self._tree(relation, "", "", "")
         return "\n".join(lines)
 
-    def _name_columns(self, relation: Relation) -> None:
+    def name_columns(self, relation: Relation) -> None:
+        """Names every column in order of appearance; a column and what only gives it its type share a name."""
+        if self._brief:
+            for node in relation.walk():
+                for column, scalar in node.items if isinstance(node, Project) else ():
+                    if (source := _typing(column, scalar)) is not None:
+                        self._names[source] = self._name(column)
         for node in relation.walk():
             for column in node.columns:
                 self._name(column)
@@ -74,11 +113,14 @@ class _Printer:
 
     def _tree(self, relation: Relation, indent: str, branch: str, rest: str) -> Iterator[str]:
         mark = self._shared.get(id(relation))
+        if self._brief and not mark and keeps_columns(relation):
+            yield from self._tree(relation.inputs[0], indent, branch, rest)
+            return
         if mark and id(relation) in self._printed:
             yield f"{indent}{branch}{mark} (see above)"
             return
         self._printed.add(id(relation))
-        yield f"{indent}{branch}{mark + ' ' if mark else ''}{self._line(relation)}"
+        yield f"{indent}{branch}{mark + ' ' if mark else ''}{self.line(relation)}"
         for position, below in enumerate(relation.inputs):
             last = position == len(relation.inputs) - 1
             yield from self._tree(below, indent + rest, "└─ " if last else "├─ ", "   " if last else "│  ")
@@ -94,6 +136,8 @@ class _Printer:
         return self._names[column]
 
     def _scalar(self, scalar: Scalar) -> str:
+        if self._brief and scalar.is_literal and scalar.text.startswith("CAST(NULL AS "):
+            return "NULL"
         return scalar.show(self._name)
 
     def _columns(self, columns: tuple[Column, ...]) -> str:
@@ -120,6 +164,11 @@ class _Printer:
         parts += [f"order {self._order(call.order)}" if call.order else "", call.frame or ""]
         return f"{self._scalar(call.function)} over ({' '.join(p for p in parts if p)})"
 
+    def line(self, relation: Relation) -> str:
+        """The operator itself."""
+        called = self._leaf(relation) if self._leaf is not None and not relation.inputs else None
+        return self._line(relation) if called is None else called
+
     @singledispatchmethod
     def _line(self, relation: Relation) -> str:
         return type(relation).__name__.lower()
@@ -145,6 +194,11 @@ class _Printer:
 
     @_line.register
     def _(self, relation: Project) -> str:
+        if not self._brief:
+            return f"project {self._items(relation.items)}"
+        added = tuple((c, s) for c, s in relation.items if s.column != c)
+        if added and relation.definitions.keys() >= set(relation.input.columns):
+            return f"with {self._items(added)}"
         return f"project {self._items(relation.items)}"
 
     @_line.register
@@ -170,6 +224,8 @@ class _Printer:
 
     @_line.register
     def _(self, relation: Union) -> str:
+        if self._brief and all(source == relation.names for source in relation.sources):
+            return "union all"
         return f"union all {self._columns(relation.names)}"
 
     @_line.register

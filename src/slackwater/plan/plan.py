@@ -57,10 +57,32 @@ class Plan:
     batch_rank: float
     rules: tuple[str, ...]
     limits: tuple[str, ...] = ()
+    weights: Vector = ()
+
+    def __str__(self) -> str:
+        from slackwater.plan.explain import explain
+
+        return explain(self)
 
     def run(self, number: int) -> tuple[Step, ...]:
         """The steps of a run, in order."""
         return tuple(step for step in self.steps if step.run == number)
+
+    @property
+    def runs(self) -> range:
+        return range(1, len(self.times) + 1)
+
+    def time(self, run: int) -> str:
+        return self.times[run - 1]
+
+    def weight(self, run: int) -> float:
+        """The price of a unit of work at a run."""
+        return self.weights[run - 1] if self.weights else 1.0
+
+    @property
+    def delivers(self) -> tuple[int, ...]:
+        """The runs with an answer."""
+        return tuple(step.run for step in self.steps if step.purpose is Purpose.OUTPUT)
 
     @property
     def states(self) -> tuple[Step, ...]:

@@ -89,6 +89,7 @@ def plan_query(query: Query, statistics: Statistics, timeline: Timeline, options
         objective.rank(batch)[0],
         tuple(sorted({choice.rule for choice in choices.values()} - {"source", "nothing"})),
         tuple(trace.limits),
+        timeline.weights,
     )
     return Planning(plan, memo, cells, trace, root, choices, delivered, explored - started, chosen - explored)
 

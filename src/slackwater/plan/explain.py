@@ -1,0 +1,158 @@
+"""A plan as text that a person can read aloud: run by run, what is computed from what, kept and delivered.
+
+Costs are shown only on request, so that tuning a price changes no text; sizes can be left out for the same reason.
+What limited the search is always said: a plan is never silently partial.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from slackwater.algebra.relation import Relation, Scan, Values
+from slackwater.algebra.show import show
+from slackwater.plan.plan import Plan, Purpose, Step
+
+_SOURCE = re.compile(r"^(?P<table>.+)__(?P<kind>[vd])(?P<run>\d+)$")
+_RUN = re.compile(r"\b(at|after) run (\d+)\b")
+
+
+def explain(plan: Plan, *, costs: bool = False, rows: bool = True, run: int | None = None) -> str:
+    """The whole plan, or one run of it."""
+    wanted = plan.runs if run is None else (run,)
+    parts = ["\n".join(_run_lines(plan, number, costs=costs, rows=rows)) for number in wanted]
+    if run is None and len(plan.runs) > 1 and plan.states:
+        parts.append(timeline(plan))
+    parts.append("\n".join(_footer(plan, costs=costs)))
+    return "\n\n".join(parts)
+
+
+def timeline(plan: Plan) -> str:
+    """States as rows, runs as columns: where each is saved and loaded, and when there is an answer."""
+    table = [("", *plan.times), *timeline_rows(plan)]
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table)
+
+
+def timeline_rows(plan: Plan) -> list[tuple[str, ...]]:
+    """The cells of the timeline: a state's name and what happens to it at each run."""
+    found = []
+    for state in plan.states:
+        marks = ["save" if run == state.run else "" for run in plan.runs]
+        for run in readers(plan, state):
+            marks[run - 1] = "load"
+        found.append((state.name, *marks))
+    answer = ["deliver" if run in plan.delivers else "" for run in plan.runs]
+    return [*found, ("answer", *answer)]
+
+
+def readers(plan: Plan, state: Step) -> list[int]:
+    """The later runs that load a state."""
+    return sorted({step.run for step in plan.steps if step.run > state.run and state.name in step.reads()})
+
+
+def loads(plan: Plan, step: Step) -> tuple[str, ...]:
+    """The states of earlier runs that a step reads."""
+    early = {state.name for state in plan.states if state.run < step.run}
+    return tuple(name for name in step.reads() if name in early)
+
+
+def meaning(plan: Plan, step: Step) -> str:
+    """What a step computes, with times instead of run numbers."""
+    return _RUN.sub(lambda found: f"{found[1]} {plan.time(int(found[2]))}", step.meaning)
+
+
+def step_tree(plan: Plan, step: Step) -> str:
+    """A step's relation, with its sources called by what they hold."""
+    return show(step.relation, leaf=lambda leaf: source_name(plan, leaf), brief=True)
+
+
+def source_name(plan: Plan, leaf: Relation) -> str | None:
+    """A table at a time, what it brought, or a state: as a person would say it."""
+    if isinstance(leaf, Values) and not leaf.rows and leaf.names:
+        return "nothing"
+    if not isinstance(leaf, Scan):
+        return None
+    name = leaf.table.name
+    for step in plan.steps:
+        if step.name == name:
+            kept = f"saved {plan.time(step.run)}" if step.purpose is Purpose.STATE else "of this run"
+            return f"{'state' if step.purpose is Purpose.STATE else 'rows'} {name} ({kept})"
+    if not leaf.table.changing:
+        return f"{name} (static)"
+    matched = _SOURCE.match(name)
+    if matched is None:
+        return name
+    table, run = matched["table"], int(matched["run"])
+    if matched["kind"] == "d":
+        signed = len(leaf.columns) > 0 and leaf.columns[-1].id == "#"
+        return f"{table} ({'what changed' if signed else 'what arrived'} at {plan.time(run)})"
+    return f"{table} (as of {plan.time(run)})" if run else f"{table} (before anything arrived)"
+
+
+def number(value: float) -> str:
+    """A cost or a count, as short as it can be told apart."""
+    if value and abs(value) < 0.1:
+        return f"{value:.2g}"
+    return f"{value:,.1f}".removesuffix(".0") if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def count(rows: float) -> str:
+    """An expected number of rows."""
+    return f"{number(round(rows, 1))} row{'' if round(rows, 1) == 1 else 's'}"
+
+
+def _run_lines(plan: Plan, run: int, *, costs: bool, rows: bool) -> Iterator[str]:
+    heading = [f"run {run} of {len(plan.times)}"]
+    heading += [plan.time(run)] if plan.time(run) != f"run {run}" else []
+    heading.append(f"weight {number(plan.weight(run))}")
+    if costs:
+        heading.append(f"cost {number(plan.cost[run - 1])} (batch {number(plan.batch_cost[run - 1])})")
+    yield " · ".join(heading)
+    steps = plan.run(run)
+    if not steps:
+        yield "  nothing to do"
+    for step in steps:
+        yield from ("  " + line for line in _step_lines(plan, step, costs=costs, rows=rows))
+
+
+def _step_lines(plan: Plan, step: Step, *, costs: bool, rows: bool) -> Iterator[str]:
+    match step.purpose:
+        case Purpose.STATE:
+            times = ", ".join(plan.time(run) for run in readers(plan, step))
+            title = f"save {step.name} for {times}" if times else f"save {step.name}"
+        case Purpose.SCRATCH:
+            title = f"keep {step.name} for this run"
+        case Purpose.OUTPUT:
+            title = "deliver the answer"
+    notes = [f"about {count(step.rows)}"] if rows else []
+    notes += [f"cost {number(step.cost)}"] if costs else []
+    yield title + (f" ({', '.join(notes)})" if notes else "")
+    if step.purpose is not Purpose.OUTPUT:
+        yield f"  {meaning(plan, step)}"
+    if found := loads(plan, step):
+        yield f"  loads {', '.join(found)}"
+    yield from ("    " + line for line in step_tree(plan, step).splitlines())
+
+
+def _footer(plan: Plan, *, costs: bool) -> Iterator[str]:
+    yield verdict(plan, costs=costs)
+    yield f"rules: {', '.join(plan.rules)}"
+    for limit in plan.limits:
+        yield f"INCOMPLETE: {limit}; a better plan may exist beyond that limit"
+
+
+def verdict(plan: Plan, *, costs: bool = True) -> str:
+    """The plan beside batch, by its objective."""
+    if plan.cost == plan.batch_cost:
+        found = "the same work as batch"
+    elif plan.rank < plan.batch_rank and plan.batch_rank:
+        share = f"{100 * (1 - plan.rank / plan.batch_rank):.0f} % " if costs else ""
+        found = f"{share}cheaper than batch"
+    elif plan.rank == plan.batch_rank:
+        found = "as cheap as batch at what decides"
+    else:
+        found = "dearer than batch"
+    if not costs:
+        return f"{plan.objective}: {found}"
+    return f"{plan.objective}: {number(plan.rank)} against {number(plan.batch_rank)}, {found}"
