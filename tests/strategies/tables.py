@@ -96,17 +96,18 @@ class Database:
     @cached_property
     def arrow(self) -> dict[str, pa.Table]:
         """Every table as pyarrow, for engines to read."""
-        return {schema.name: _arrow_table(schema, self.rows.get(schema.name, ())) for schema in self.schemas}
+        return {schema.name: arrow_table(schema, self.rows.get(schema.name, ())) for schema in self.schemas}
 
 
 def kind_of(column: str) -> Kind:
     return COLUMNS[column]
 
 
-def _arrow_table(schema: TableSchema, rows: tuple[Row, ...]) -> pa.Table:
-    names = schema.column_names()
-    columns = [pa.array([row[i] for row in rows], _ARROW[kind_of(name)]) for i, name in enumerate(names)]
-    return pa.table(columns, names=names)
+def arrow_table(schema: TableSchema, rows: tuple[Row, ...]) -> pa.Table:
+    """Rows as pyarrow, with what the schema says of nulls."""
+    fields = [pa.field(f.name, _ARROW[kind_of(f.name)], nullable=f.nullable) for f in schema.fields]
+    columns = [pa.array([row[i] for row in rows], field.type) for i, field in enumerate(fields)]
+    return pa.table(columns, schema=pa.schema(fields))
 
 
 def make_schemas(choices: Choices) -> tuple[TableSchema, ...]:

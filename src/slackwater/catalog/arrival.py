@@ -23,9 +23,9 @@ class Change:
     updates: int = 0
 
     @classmethod
-    def of(cls, table: pa.Table) -> Change:
-        """A change that only inserts."""
-        return cls(table, table.schema.empty_table())
+    def of(cls, arrival: pa.Table | Change) -> Change:
+        """Rows that only arrive, unless the arrival says otherwise."""
+        return arrival if isinstance(arrival, Change) else cls(arrival, arrival.schema.empty_table())
 
     @property
     def is_empty(self) -> bool:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.schema import Field, TableSchema
 from slackwater.algebra.types import Type
+from slackwater.catalog.arrival import Change
 from slackwater.catalog.statistics import Arrival, TableStatistics
 from slackwater.catalog.table import Catalog
 from slackwater.cost.model import CostModel, EngineCost
@@ -31,25 +32,6 @@ from slackwater.sql.emit import emit
 from slackwater.time.forms import WEIGHT
 from slackwater.time.sources import change_name, snapshot_name
 from slackwater.time.timeline import Timeline
-
-
-@dataclass(frozen=True, eq=False)
-class Change:
-    """What a table brings at one run: rows that arrive and rows that go."""
-
-    inserts: pa.Table
-    deletes: pa.Table
-
-    @staticmethod
-    def of(arrival: pa.Table | Change) -> Change:
-        """An arrival without deletes, unless it says otherwise."""
-        if isinstance(arrival, Change):
-            return arrival
-        return Change(arrival, arrival.slice(0, 0))
-
-    @property
-    def is_empty(self) -> bool:
-        return bool(self.inserts.num_rows == 0 and self.deletes.num_rows == 0)
 
 
 @dataclass(frozen=True)
