@@ -16,6 +16,7 @@ def session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path_facto
     """The demo uses the tests' Spark, leaves it running, and generates its data where tests do."""
     monkeypatch.setattr("slackwater.spark.session.local_session", lambda *_: spark)
     monkeypatch.setattr(SparkSession, "stop", lambda _: None)
+    monkeypatch.setattr("slackwater.bench.round_trip.RUNS", 1)
     monkeypatch.setenv("SLACKWATER_CACHE", str(tmp_path_factory.getbasetemp() / "demo"))
 
 

@@ -1,24 +1,21 @@
-"""One query there and back: its text and the text regenerated from its relation, both answered by Spark."""
+"""One query there and back: its text and the text regenerated from its relation, both answered by an engine."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query
+from slackwater.algebra.schema import Field
 from slackwater.bench.answers import same_bag
-from slackwater.bench.workloads import Dataset, Workload
+from slackwater.bench.workloads import Workload
 from slackwater.rules.normalize import normalize
-from slackwater.spark.analyze import output_fields
-from slackwater.spark.answer import answer, attach
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 
 RUNS = 3
 
@@ -43,15 +40,21 @@ class RoundTrip:
     equal: bool
 
 
-def round_trip(session: SparkSession, workload: Workload, data: Dataset, number: int) -> RoundTrip:
-    """Runs a query of a workload both ways, in turn; of several runs the quickest counts, the first warms up."""
-    attach(session, {table.name: data.path(table.name) for table in workload.tables})
+def round_trip(
+    workload: Workload,
+    number: int,
+    answer: Callable[[str], pa.Table],
+    output_fields: Callable[[str], Sequence[Field]],
+) -> RoundTrip:
+    """Runs a query of a workload both ways on a Spark, given by how it answers a text and what it says of its columns.
+
+    The two run in turn; of several runs the quickest counts, and the first warms up.
+    """
     chosen = workload.queries()[number]
-    declared = output_fields(session, chosen.spark)
-    query = canonical(normalize(bind(chosen.spark, workload.catalog(), declared=declared)))
+    query = canonical(normalize(bind(chosen.spark, workload.catalog(), declared=output_fields(chosen.spark))))
     regenerated = emit(query, "spark")
-    wanted, found = answer(session, chosen.spark), answer(session, regenerated)
-    seconds = [(_seconds(session, chosen.spark), _seconds(session, regenerated)) for _ in range(RUNS)]
+    wanted, found = answer(chosen.spark), answer(regenerated)
+    seconds = [(_seconds(answer, chosen.spark), _seconds(answer, regenerated)) for _ in range(RUNS)]
     before, after = (min(column) for column in zip(*seconds, strict=True))
     return RoundTrip(
         chosen.name,
@@ -62,7 +65,7 @@ def round_trip(session: SparkSession, workload: Workload, data: Dataset, number:
     )
 
 
-def _seconds(session: SparkSession, text: str) -> float:
+def _seconds(answer: Callable[[str], pa.Table], text: str) -> float:
     start = perf_counter()
-    answer(session, text)
+    answer(text)
     return perf_counter() - start

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import partial
 
 import click
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -87,6 +88,8 @@ def demo(output: Output, scale_factor: float) -> None:
     The data is generated once, into the cache directory ($SLACKWATER_CACHE). Ends with exit code 1 when the answers
     differ.
     """
+    from slackwater.spark.analyze import output_fields
+    from slackwater.spark.answer import answer, attach
     from slackwater.spark.session import local_session
 
     work = tpch()
@@ -96,7 +99,8 @@ def demo(output: Output, scale_factor: float) -> None:
         session = local_session("slackwater demo")
     try:
         with output.waiting("Running the query and what was made of it ..."):
-            trip = round_trip(session, work, data, QUERY)
+            attach(session, {table.name: data.path(table.name) for table in work.tables})
+            trip = round_trip(work, QUERY, partial(answer, session), partial(output_fields, session))
     finally:
         session.stop()
     output.report(Demonstration(trip, scale_factor))
