@@ -84,7 +84,7 @@ class _Emitter:
             if output.type.is_known and output.column.type != output.type:
                 tree = exp.Cast(this=tree, to=_data_type(output.type))
             items.append((output.name, tree))
-        order = [self._sort(key, block) for key in query.order] or list(block.order)
+        order = self._order(query.order, block) or list(block.order)
         return block.select(items, order)
 
     # --- blocks ----------------------------------------------------------------------------------------------------
@@ -155,11 +155,16 @@ class _Emitter:
         It takes no window functions there, and of grouping sets only what is a column already.
         """
         trees = [block.columns[key.column] for key in keys]
-        is_cut = bool(keys) and block.stage is Stage.LIMITED and block.order != [self._sort(key, block) for key in keys]
+        is_cut = bool(keys) and block.stage is Stage.LIMITED and block.order != self._order(keys, block)
         has_window = any(tree.find(exp.Window) for tree in trees)
         has_sets = block.group is not None and block.group.find(exp.GroupingSets) is not None
         computed = any(not isinstance(tree, exp.Column) for tree in trees)
         return self.closed(block, relation) if is_cut or has_window or (has_sets and computed) else block
+
+    def _order(self, keys: tuple[SortKey, ...], block: Block) -> list[exp.Ordered]:
+        """ORDER BY of a query, where a constant would be read as a position; it orders nothing anyway."""
+        varying = [key for key in keys if block.columns[key.column].find(exp.Column, exp.Func)]
+        return [self._sort(key, block) for key in varying]
 
     def _sort(self, key: SortKey, block: Block) -> exp.Ordered:
         return exp.Ordered(this=block.say(key.column), desc=key.descending, nulls_first=key.nulls_first)
@@ -338,7 +343,7 @@ class _Emitter:
     @_block.register
     def _(self, relation: Limit) -> Block:
         block = self._sortable(self._input(relation.input, Stage.WINDOWED), relation.input, relation.order)
-        block.order = [self._sort(key, block) for key in relation.order]
+        block.order = self._order(relation.order, block)
         block.limit, block.offset = relation.count, relation.offset
         block.stage = Stage.LIMITED
         return block
