@@ -472,10 +472,14 @@ def _is_work(relation: Relation) -> bool:
 
 
 def _is_grouping_sets(aggregate: Aggregate, expand: Expand) -> bool:
-    """Whether GROUP BY GROUPING SETS says the same: all copies and the number are keys, and nothing else is."""
+    """Whether GROUP BY GROUPING SETS says the same: all copies and the number are keys, and nothing else is.
+
+    It cannot tell two copies of one column apart.
+    """
     made = {copy for copy, _ in expand.keys} | {expand.number}
+    sources = {source for _, source in expand.keys}
     arguments = frozenset[Column]().union(*(s.columns for _, call in aggregate.calls for s in call.scalars))
-    return set(aggregate.keys) == made and not arguments & made and bool(expand.keys)
+    return set(aggregate.keys) == made and not arguments & made and 0 < len(expand.keys) == len(sources)
 
 
 def _repeats_work(project: Project, block: Block) -> bool:
