@@ -29,7 +29,6 @@ from slackwater.algebra.relation import (
 from slackwater.algebra.scalar import Scalar, conjuncts
 from slackwater.algebra.schema import Column
 
-
 Leaf = Callable[[Relation], str | None]
 """What a leaf is called; None where its own line will do."""
 

@@ -1,18 +1,16 @@
 """The catalog: tables by name, as the binder sees them.
 
-A catalog file is JSON. A column is nullable unless its type ends in `not null` or it is part of a key.
+A column is nullable unless its type ends in `not null` or it is part of a key. Read next: `file` for catalogs as JSON.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from slackwater.algebra.schema import Field, TableSchema
 from slackwater.algebra.types import Type
-from slackwater.errors import Place, UserError, did_you_mean
+from slackwater.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -53,33 +51,3 @@ def table(
     if unknown:
         raise UserError(f"table `{name}`: key names no column `{min(unknown)}`", hint=f"columns: {', '.join(columns)}")
     return TableSchema(name, tuple(fields), key_sets, changing)
-
-
-def load_catalog(path: Path) -> Catalog:
-    """Reads a catalog from a JSON file: `{table: {columns: {name: type}, keys: [[name]], changing: true}}`."""
-    place = Place(str(path))
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError("no such catalog file", place=place) from None
-    except json.JSONDecodeError as error:
-        raise UserError(f"not JSON: {error.msg}", place=Place(str(path), error.lineno, error.colno)) from None
-    if not isinstance(content, dict):
-        raise UserError("a catalog is an object of tables", place=place)
-    return Catalog.of(_table_of(name, entry, place) for name, entry in content.items())
-
-
-def _table_of(name: str, entry: object, place: Place) -> TableSchema:
-    """One entry of a catalog file."""
-    columns = entry.get("columns") if isinstance(entry, dict) else None
-    if not isinstance(entry, dict) or not isinstance(columns, dict):
-        example = '{"sales": {"columns": {"price": "double"}, "keys": [["id"]], "changing": true}}'
-        raise UserError(f"table `{name}` needs `columns`", place=place, hint=f"e.g. {example}")
-    if unknown := sorted(set(entry) - {"columns", "keys", "changing"}):
-        raise UserError(
-            f"table `{name}` has an unknown entry `{unknown[0]}`",
-            place=place,
-            hint=did_you_mean(unknown[0], ("columns", "keys", "changing")),
-        )
-    types = {str(column): str(kind) for column, kind in columns.items()}
-    return table(name, types, keys=entry.get("keys", ()), changing=bool(entry.get("changing", True)))

@@ -10,7 +10,8 @@ from typing import ParamSpec, TypeVar
 import click
 
 from slackwater.bench.workloads import Workload, workload
-from slackwater.catalog.table import Catalog, load_catalog
+from slackwater.catalog.file import load_catalog
+from slackwater.catalog.table import Catalog
 from slackwater.errors import Place, UserError
 
 WORKLOADS = ("tpch", "tpcds")

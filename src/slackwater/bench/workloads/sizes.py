@@ -1,0 +1,100 @@
+"""How large a workload's tables are at a scale factor, and what arrives of them at each run: no data needed.
+
+Row counts are those of the specifications at scale factor 1. Tables of events grow with the scale factor; TPC-DS lets
+its dimensions grow more slowly, which is followed roughly. A column that is a key has as many values as the table has
+rows, a reference at most as many as its target; of other columns nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from slackwater.bench.workloads.pattern import ArrivalPattern
+from slackwater.bench.workloads.schema import Role, Table
+from slackwater.bench.workloads.workload import Workload
+from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
+from slackwater.errors import UserError
+
+_AT_ONE: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
+    {
+        "tpch": {
+            "region": 5,
+            "nation": 25,
+            "supplier": 10_000,
+            "customer": 150_000,
+            "part": 200_000,
+            "partsupp": 800_000,
+            "orders": 1_500_000,
+            "lineitem": 6_001_215,
+        },
+        "tpcds": {
+            "call_center": 6,
+            "catalog_page": 11_718,
+            "catalog_returns": 144_067,
+            "catalog_sales": 1_441_548,
+            "customer": 100_000,
+            "customer_address": 50_000,
+            "customer_demographics": 1_920_800,
+            "date_dim": 73_049,
+            "household_demographics": 7_200,
+            "income_band": 20,
+            "inventory": 11_745_000,
+            "item": 18_000,
+            "promotion": 300,
+            "reason": 35,
+            "ship_mode": 20,
+            "store": 12,
+            "store_returns": 287_514,
+            "store_sales": 2_880_404,
+            "time_dim": 86_400,
+            "warehouse": 5,
+            "web_page": 60,
+            "web_returns": 71_763,
+            "web_sales": 719_384,
+            "web_site": 30,
+        },
+    }
+)
+_FIXED: Final = frozenset(
+    "region nation customer_demographics date_dim household_demographics income_band reason ship_mode time_dim".split()
+)
+_SLOW_GROWTH: Final = 0.65
+
+
+def rows_of(work: Workload, table: Table, scale_factor: float) -> float:
+    """Rows of a table at a scale factor, by specification or nearly so."""
+    if not scale_factor > 0:
+        raise UserError(f"a scale factor of {scale_factor!r} has no data", hint="try 0.01, 0.1 or 1")
+    rows = float(_AT_ONE[work.name][table.name])
+    if table.name in _FIXED:
+        return rows
+    slow = work.name == "tpcds" and table.role is Role.DIMENSION and scale_factor > 1
+    return max(1.0, round(rows * (scale_factor**_SLOW_GROWTH if slow else scale_factor)))
+
+
+def workload_statistics(work: Workload, scale_factor: float, pattern: ArrivalPattern) -> Statistics:
+    """The statistics of every table when its rows arrive by a pattern."""
+    rows = {table.name: rows_of(work, table, scale_factor) for table in work.tables}
+    changing, retracting = pattern.changing_tables(work.tables), pattern.retracting_tables(work.tables)
+    found = {}
+    for table in work.tables:
+        distinct = dict.fromkeys(table.key, rows[table.name]) if len(table.key) == 1 else {}
+        for reference in table.references:
+            if len(reference.columns) == 1:
+                distinct[reference.columns[0]] = min(rows[table.name], rows[reference.table])
+        shares = pattern.shares if table.name in changing else (1.0, *(0.0 for _ in pattern.shares[1:]))
+        goes = (pattern.deletes, pattern.updates) if table.name in retracting else (0.0, 0.0)
+        found[table.name] = TableStatistics(_arrivals(rows[table.name], shares, *goes), distinct)
+    return found
+
+
+def _arrivals(rows: float, shares: Sequence[float], deletes: float, updates: float) -> tuple[Arrival, ...]:
+    present = 0.0
+    found: list[Arrival] = []
+    for share in shares:
+        arrival = Arrival(rows * share, present * updates, present * deletes)
+        present += arrival.growth
+        found.append(arrival)
+    return tuple(found)

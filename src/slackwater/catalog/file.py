@@ -1,0 +1,140 @@
+"""Catalog files: tables, and what is known of their sizes, as JSON.
+
+    {"sales": {"columns": {"o_id": "int", "cat": "string", "price": "double"},
+               "keys": [["o_id"]],
+               "changes": "append",
+               "rows": 7,
+               "arrives": {"14:00": 4, "24:00": {"inserts": 4, "deletes": 1}},
+               "distinct": {"cat": 2}}}
+
+Only `columns` is required. `changing: false` is for a table that stands still; `changes` says whether rows only arrive
+(`append`) or may also be updated and deleted (`feed`); where it is left out, the arrivals tell.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from slackwater.algebra.schema import TableSchema
+from slackwater.catalog.sizes import Sizes, statistics
+from slackwater.catalog.statistics import Arrival, Statistics
+from slackwater.catalog.table import Catalog, table
+from slackwater.errors import Place, UserError, did_you_mean
+
+ENTRIES = ("columns", "keys", "changing", "changes", "rows", "arrives", "distinct")
+CHANGES = ("append", "feed")
+COUNTS = ("inserts", "updates", "deletes")
+EXAMPLE = '{"sales": {"columns": {"price": "double"}, "keys": [["id"]], "changing": true}}'
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A catalog with the sizes that its file states."""
+
+    catalog: Catalog
+    sizes: Mapping[str, Sizes]
+    place: Place | None = None
+
+    def statistics(self, times: Sequence[str]) -> Statistics:
+        """The sizes over the runs of a schedule."""
+        return statistics(self.catalog, self.sizes, times, self.place)
+
+
+def load_tables(path: Path) -> Tables:
+    """Reads a catalog file."""
+    place = Place(str(path))
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError("no such catalog file", place=place) from None
+    except OSError as error:
+        raise UserError(f"cannot read the catalog: {error.strerror}", place=place) from None
+    except UnicodeDecodeError:
+        raise UserError("this file is not UTF-8 text", place=place) from None
+    except json.JSONDecodeError as error:
+        raise UserError(f"not JSON: {error.msg}", place=Place(str(path), error.lineno, error.colno)) from None
+    if not isinstance(content, dict):
+        raise UserError("a catalog is an object of tables", place=place, hint=f"e.g. {EXAMPLE}")
+    entries = [_Entry(str(name), entry, place) for name, entry in content.items()]
+    return Tables(Catalog.of(e.schema() for e in entries), {e.name: e.sizes() for e in entries}, place)
+
+
+def load_catalog(path: Path) -> Catalog:
+    """The tables of a catalog file, without their sizes."""
+    return load_tables(path).catalog
+
+
+class _Entry:
+    """One table of a catalog file."""
+
+    def __init__(self, name: str, entry: object, place: Place) -> None:
+        self.name = name
+        self.place = place
+        columns = entry.get("columns") if isinstance(entry, dict) else None
+        if not isinstance(entry, dict) or not isinstance(columns, dict):
+            raise self._refused("needs `columns`", f"e.g. {EXAMPLE}")
+        self.entry: dict[str, object] = entry
+        self.columns = {str(column): str(kind) for column, kind in columns.items()}
+        self._known(entry, ENTRIES, "an unknown entry")
+
+    def schema(self) -> TableSchema:
+        changing = self.entry.get("changing", True)
+        if not isinstance(changing, bool):
+            raise self._refused("says neither true nor false of `changing`")
+        changes = self.entry.get("changes", "feed" if self._retracts() else "append")
+        if changes not in CHANGES:
+            raise self._refused(f"has `changes` of {changes!r}", did_you_mean(str(changes), CHANGES))
+        try:
+            made = table(self.name, self.columns, keys=self._keys(), changing=changing)
+        except UserError as error:
+            raise UserError(error.message, place=self.place, hint=error.hint) from None
+        return replace(made, append_only=changes == "append")
+
+    def _retracts(self) -> bool:
+        return any(arrival.updates or arrival.deletes for arrival in self.sizes().arrives.values())
+
+    def _keys(self) -> list[list[str]]:
+        keys = self.entry.get("keys", [])
+        if not isinstance(keys, list) or not all(isinstance(key, list) for key in keys):
+            raise self._refused(
+                "has keys that are no lists of columns", 'e.g. "keys": [["o_id"], ["region", "number"]]'
+            )
+        return [[str(column) for column in key] for key in keys]
+
+    def sizes(self) -> Sizes:
+        rows = self.entry.get("rows")
+        return Sizes(
+            None if rows is None else self._number(rows, "rows"),
+            {time: self._arrival(time, told) for time, told in self._object("arrives")},
+            {column: self._number(told, f"distinct.{column}") for column, told in self._object("distinct")},
+        )
+
+    def _arrival(self, time: str, told: object) -> Arrival:
+        if not isinstance(told, dict):
+            return Arrival(self._number(told, f"arrives.{time}"))
+        self._known(told, COUNTS, f"at {time} an unknown count")
+        counts = {name: self._number(value, f"arrives.{time}.{name}") for name, value in told.items()}
+        return Arrival(counts.get("inserts", 0.0), counts.get("updates", 0.0), counts.get("deletes", 0.0))
+
+    def _object(self, name: str) -> Iterable[tuple[str, object]]:
+        told = self.entry.get(name, {})
+        if not isinstance(told, dict):
+            raise self._refused(f"has `{name}` that is no object")
+        return ((str(key), value) for key, value in told.items())
+
+    def _number(self, told: object, what: str) -> float:
+        if isinstance(told, bool) or not isinstance(told, (int, float)) or told != told:
+            raise self._refused(f"has `{what}` that is no number: {told!r}")
+        if told < 0:
+            raise self._refused(f"has `{what}` below zero: {told}")
+        return float(told)
+
+    def _known(self, found: Mapping[object, object], known: Sequence[str], what: str) -> None:
+        for name in sorted(str(key) for key in found.keys() - set(known)):
+            raise self._refused(f"has {what} `{name}`", did_you_mean(name, known))
+
+    def _refused(self, message: str, hint: str | None = None) -> UserError:
+        return UserError(f"table `{self.name}` {message}", place=self.place, hint=hint)
