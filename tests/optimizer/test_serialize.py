@@ -46,13 +46,13 @@ def of_workload(name: str, number: int, pattern: str = "60/20/20") -> Plan:
     return plan_query(query, workload_statistics(work, 1, arriving), Timeline.of(times, deliver="every")).plan
 
 
-@pytest.mark.parametrize("number", (1, 2, 6, 9, 13, 14, 15, 17, 18, 21, 22))
+@pytest.mark.parametrize("number", [1, 2, 6, 9, 13, 14, 15, 17, 18, 21, 22])
 def test_tpch(number: int) -> None:
     check(of_workload("tpch", number))
 
 
 # One of each kind: grouping sets, windows, unions, full joins, intersections. All 99 hold; they take a minute.
-@pytest.mark.parametrize("number", (1, 5, 14, 36, 49, 51, 97))
+@pytest.mark.parametrize("number", [1, 5, 14, 36, 49, 51, 97])
 def test_tpcds(number: int) -> None:
     check(of_workload("tpcds", number))
 

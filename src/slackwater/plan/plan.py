@@ -64,6 +64,11 @@ class Plan:
 
         return explain(self)
 
+    def _repr_html_(self) -> str:
+        from slackwater.plan.draw import plan_to_html
+
+        return plan_to_html(self)
+
     def run(self, number: int) -> tuple[Step, ...]:
         """The steps of a run, in order."""
         return tuple(step for step in self.steps if step.run == number)

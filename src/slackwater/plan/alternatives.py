@@ -1,0 +1,127 @@
+"""The plans that were not chosen: the best of each method, batch, and the runner-up.
+
+The runner-up is the cheapest plan that does without one of the rules that the winner used: it says what the winner's
+rules are worth. Every plan here is found by the planner itself, with other options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from slackwater.algebra.relation import Query
+from slackwater.catalog.statistics import Statistics
+from slackwater.cost.objective import Vector
+from slackwater.plan.explain import number
+from slackwater.plan.plan import Plan
+from slackwater.plan.planner import Options, plan_query
+from slackwater.plan.serialize import Json
+from slackwater.rules.catalogue import METHODS
+from slackwater.time.timeline import Timeline
+
+ALL = "all methods"
+BATCH = "batch"
+ALWAYS_THERE = frozenset(("snapshot_of_operator",))
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A plan by another name: what it costs at each run and in all, and the rules it uses."""
+
+    name: str
+    cost: Vector
+    rank: float
+    rules: tuple[str, ...]
+
+    @staticmethod
+    def of(name: str, plan: Plan) -> Candidate:
+        return Candidate(name, plan.cost, plan.rank, plan.rules)
+
+    def as_value(self) -> dict[str, Json]:
+        return {"name": self.name, "cost": list(self.cost), "rank": self.rank, "rules": list(self.rules)}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The candidates for one set of deliveries; the winner is the plan of all methods."""
+
+    delivers: tuple[str, ...]
+    times: tuple[str, ...]
+    objective: str
+    candidates: tuple[Candidate, ...]
+    runner_up: Candidate | None
+    limits: tuple[str, ...] = ()
+
+    @property
+    def winner(self) -> Candidate:
+        return next(candidate for candidate in self.candidates if candidate.name == ALL)
+
+    def as_value(self) -> dict[str, Json]:
+        return {
+            "delivers": list(self.delivers),
+            "times": list(self.times),
+            "objective": self.objective,
+            "candidates": [candidate.as_value() for candidate in self.candidates],
+            "winner": self.winner.as_value(),
+            "runner_up": None if self.runner_up is None else self.runner_up.as_value(),
+            "limits": list(self.limits),
+        }
+
+    def rows(self) -> Iterator[tuple[str, ...]]:
+        """The cells of a table: name, cost at each run, rank, share of batch."""
+        batch = next(candidate.rank for candidate in self.candidates if candidate.name == BATCH)
+        shown = [*self.candidates, *((self.runner_up,) if self.runner_up else ())]
+        for candidate in shown:
+            share = f"{100 * candidate.rank / batch:.0f} %" if batch else "–"
+            yield candidate.name, *(number(cost) for cost in candidate.cost), number(candidate.rank), share
+
+    def __str__(self) -> str:
+        table = [("", *self.times, self.objective, "of batch"), *self.rows()]
+        widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+        lines = [f"to deliver at {', '.join(self.delivers)}"]
+        for row in table:
+            cells = [cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
+            lines.append("  " + "  ".join(cells).rstrip())
+        lines.append(f"  the winner uses {', '.join(self.winner.rules)}")
+        if self.runner_up is not None:
+            lines.append(f"  the runner-up does {self.runner_up.name.partition(': ')[2]}")
+        lines += [f"  INCOMPLETE: {limit}" for limit in self.limits]
+        return "\n".join(lines)
+
+
+def explain_alternatives(
+    query: Query, statistics: Statistics, timeline: Timeline, options: Options | None = None
+) -> tuple[Comparison, ...]:
+    """The candidates for the schedule as a whole and, where several runs deliver, for each of them alone."""
+    settings = options or Options()
+    whole = _compare(query, statistics, timeline, settings)
+    if len(timeline.deliver) == 1:
+        return (whole,)
+    alone = (replace(timeline, deliver=frozenset((run,))) for run in sorted(timeline.deliver))
+    return (whole, *(_compare(query, statistics, each, settings) for each in alone))
+
+
+def _compare(query: Query, statistics: Statistics, timeline: Timeline, settings: Options) -> Comparison:
+    def planned(options: Options) -> Plan:
+        return plan_query(query, statistics, timeline, options).plan
+
+    winner = planned(settings)
+    methods = settings.methods if settings.methods is not None else METHODS
+    candidates = [Candidate.of(name, planned(replace(settings, methods=(name,)))) for name in methods]
+    candidates.append(Candidate.of(ALL, winner))
+    candidates.append(Candidate(BATCH, winner.batch_cost, winner.batch_rank, ("snapshot_of_operator",)))
+    others = [
+        Candidate.of(f"runner-up: without {rule}", planned(replace(settings, disable=(*settings.disable, rule))))
+        for rule in winner.rules
+        if rule not in ALWAYS_THERE
+    ]
+    distinct = [other for other in others if other.rules != winner.rules or other.cost != winner.cost]
+    runner_up = min(distinct, key=lambda candidate: (candidate.rank, candidate.cost[::-1]), default=None)
+    return Comparison(
+        tuple(timeline.time(run) for run in sorted(timeline.deliver)),
+        timeline.times,
+        winner.objective,
+        tuple(candidates),
+        runner_up,
+        winner.limits,
+    )
