@@ -9,7 +9,8 @@ columns' own, numbered where two meet. The tree is built once and rendered by sq
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import singledispatchmethod
+from functools import reduce, singledispatchmethod
+from operator import and_
 
 import sqlglot
 from sqlglot import exp
@@ -474,12 +475,13 @@ def _is_work(relation: Relation) -> bool:
 def _is_grouping_sets(aggregate: Aggregate, expand: Expand) -> bool:
     """Whether GROUP BY GROUPING SETS says the same: all copies and the number are keys, and nothing else is.
 
-    It cannot tell two copies of one column apart.
+    It cannot tell two copies of one column apart, nor name a key that every set leaves out.
     """
     made = {copy for copy, _ in expand.keys} | {expand.number}
     sources = {source for _, source in expand.keys}
     arguments = frozenset[Column]().union(*(s.columns for _, call in aggregate.calls for s in call.scalars))
-    return set(aggregate.keys) == made and not arguments & made and 0 < len(expand.keys) == len(sources)
+    can_be_named = 0 < len(sources) == len(expand.keys) and not reduce(and_, expand.sets)
+    return can_be_named and set(aggregate.keys) == made and not arguments & made
 
 
 def _repeats_work(project: Project, block: Block) -> bool:
