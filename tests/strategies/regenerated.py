@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 
+import duckdb
 import sqlglot
 from tests.compare import differences, same
 from tests.strategies.answers import Answer, load, run
@@ -29,7 +30,11 @@ def check(case: Case, forms: Mapping[str, Callable[[Query], Query]] = FORMS) -> 
     """Runs the original and every form of it on DuckDB; fails with both texts if one answers differently."""
     load(case.database)
     original = sqlglot.transpile(case.sql, read="spark", write="duckdb")[0]
-    expected = run(original)
+    try:
+        expected = run(original)
+    except duckdb.InternalException:
+        # A bug of DuckDB: now and then its planner loses a column of NOT IN over an anti join. No answer, no verdict.
+        return
     query = bind(case.sql, case.database.catalog)
     for form, change in forms.items():
         regenerated = emit(change(query), "duckdb")
