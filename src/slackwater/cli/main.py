@@ -17,13 +17,14 @@ from slackwater.cli.demo import demo
 from slackwater.cli.doctor import doctor
 from slackwater.cli.output import Failure, Output, reporting
 from slackwater.cli.parse import parse
+from slackwater.cli.plan import explain, plan
 from slackwater.errors import UserError
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
 HELP_OPTIONS = ["-h", "--help"]
 
-COMMANDS: tuple[click.Command, ...] = (demo, parse, bench, doctor)
+COMMANDS: tuple[click.Command, ...] = (demo, parse, plan, explain, bench, doctor)
 
 
 @click.group(commands=COMMANDS, context_settings={"help_option_names": HELP_OPTIONS})

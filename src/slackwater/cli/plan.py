@@ -1,0 +1,276 @@
+"""`slackwater plan` and `slackwater explain`: what would run when, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+import click
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from slackwater.algebra.canonical import canonical
+from slackwater.algebra.relation import Query
+from slackwater.bench.workloads import ArrivalPattern, parse_pattern, workload
+from slackwater.bench.workloads.sizes import workload_statistics
+from slackwater.catalog.file import Tables, load_tables
+from slackwater.catalog.statistics import Statistics
+from slackwater.catalog.table import Catalog
+from slackwater.cli.output import Json, Output, reporting
+from slackwater.cli.tables import read_query, takes_query
+from slackwater.cli.text import sql as coloured
+from slackwater.cost.model import CostModel, EngineCost, RowsCost
+from slackwater.cost.objective import LastRunFirst, Objective, WeightedSum
+from slackwater.engine.compile import step_sql
+from slackwater.errors import UserError
+from slackwater.memo.show import show_memo
+from slackwater.plan.alternatives import Comparison, explain_alternatives
+from slackwater.plan.draw import plan_to_dot, plan_to_html, plan_to_mermaid
+from slackwater.plan.explain import explain as explained
+from slackwater.plan.plan import Plan
+from slackwater.plan.planner import Options, Planning, plan_query
+from slackwater.plan.serialize import plan_to_value
+from slackwater.rules.normalize import normalize
+from slackwater.search.trace import Trace
+from slackwater.sql.bind import bind
+from slackwater.time.timeline import Timeline
+
+FORMATS = ("text", "mermaid", "dot", "html")
+OBJECTIVES = ("weighted", "last-first")
+COSTS = ("engine", "rows")
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything that the planner is given, as the command line states it."""
+
+    query: Query
+    statistics: Statistics
+    timeline: Timeline
+    options: Options
+
+    def planning(self) -> Planning:
+        return plan_query(self.query, self.statistics, self.timeline, self.options)
+
+    def comparisons(self) -> tuple[Comparison, ...]:
+        return explain_alternatives(self.query, self.statistics, self.timeline, self.options)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options of a planning problem, before they are checked."""
+
+    file: Path | None
+    text: str | None
+    catalog_file: Path | None
+    workload_name: str | None
+    number: int | None
+    scale_factor: float
+    arrivals: str | None
+    schedule: str | None
+    weights: str | None
+    deliver: str
+    methods: tuple[str, ...]
+    disable: tuple[str, ...]
+    cost: str
+    objective: str
+
+    def problem(self) -> Problem:
+        written, name = read_query(self.file, self.text, self.workload_name, self.number)
+        catalog, statistics, times = self._data()
+        timeline = Timeline.of(times, self._weights(), self._deliver())
+        query = canonical(normalize(bind(written, catalog, file=name)))
+        ranking: Objective = LastRunFirst() if self.objective == "last-first" else WeightedSum(timeline.weights)
+        model: CostModel = RowsCost() if self.cost == "rows" else EngineCost()
+        options = Options(self.methods or None, self.disable, model=model, objective=ranking)
+        return Problem(query, statistics, timeline, options)
+
+    def _data(self) -> tuple[Catalog, Statistics, list[str]]:
+        if self.catalog_file is not None and self.workload_name is not None:
+            raise click.UsageError("--catalog and --workload exclude each other")
+        times = _listed(self.schedule)
+        if self.workload_name is not None:
+            return self._workload(self.workload_name, times)
+        if self.arrivals is not None:
+            raise click.UsageError("--arrivals is for a --workload; a catalog file states arrivals by table")
+        if not times:
+            raise click.UsageError("when does it run? give --schedule, e.g. --schedule 14:00,24:00")
+        tables = Tables(Catalog.of(()), {}) if self.catalog_file is None else load_tables(self.catalog_file)
+        return tables.catalog, tables.statistics(times), times
+
+    def _workload(self, name: str, times: list[str]) -> tuple[Catalog, Statistics, list[str]]:
+        work = workload(name)
+        if self.arrivals is not None:
+            pattern = parse_pattern(self.arrivals, work.tables)
+        else:
+            pattern = ArrivalPattern(shares=(1.0,) * len(times)) if times else ArrivalPattern()
+        if times and len(times) != pattern.runs:
+            raise UserError(f"{len(times)} runs in the schedule, {pattern.runs} arrivals", hint="one arrival a run")
+        statistics = workload_statistics(work, self.scale_factor, pattern)
+        return work.catalog(), statistics, times or [f"run {i}" for i in range(1, pattern.runs + 1)]
+
+    def _weights(self) -> list[float] | None:
+        if self.weights is None:
+            return None
+        try:
+            return [float(weight) for weight in _listed(self.weights)]
+        except ValueError:
+            raise UserError(f"weights `{self.weights}` are no numbers", hint="e.g. --weights 0.2,1") from None
+
+    def _deliver(self) -> str | list[str]:
+        return self.deliver if self.deliver in ("final", "every") else _listed(self.deliver)
+
+
+def _listed(text: str | None) -> list[str]:
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
+
+
+def plans(command: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """The options of a planning problem; the command gets them as the fields of `Asked`."""
+    for option in (
+        click.option("--objective", type=click.Choice(OBJECTIVES), default="weighted", help="How runs are compared."),
+        click.option("--cost", type=click.Choice(COSTS), default="engine", help="An engine's, or rows as in Tempura."),
+        click.option("--disable", multiple=True, metavar="RULE", help="Plan without a rule; may be repeated."),
+        click.option("--method", "methods", multiple=True, metavar="NAME", help="Only maintain, or only hold-back."),
+        click.option("--deliver", default="final", metavar="WHEN", help="final (default), every, or a list of times."),
+        click.option("--weights", metavar="LIST", help="The price of work at each run, e.g. 0.2,1."),
+        click.option("--schedule", metavar="LIST", help="The runs, from early to late, e.g. 14:00,24:00."),
+        click.option("--arrivals", metavar="PATTERN", help="How a workload's rows arrive, e.g. 60/20/20 or delta-R."),
+        click.option("--sf", "scale_factor", type=float, default=1.0, help="Scale factor of the workload; 1."),
+    ):
+        command = option(command)
+    return takes_query(command)
+
+
+@dataclass(frozen=True)
+class PlanReport:
+    """A plan in the form asked for."""
+
+    plan: Plan
+    form: str = "text"
+    sql: bool = False
+
+    def as_json(self) -> Json:
+        return {**plan_to_value(self.plan), **({"sql": _texts(self.plan)} if self.sql else {})}
+
+    def as_text(self) -> RenderableType:
+        match self.form:
+            case "mermaid":
+                return Text(plan_to_mermaid(self.plan))
+            case "dot":
+                return Text(plan_to_dot(self.plan))
+            case "html":
+                return Text(plan_to_html(self.plan))
+            case _:
+                return Group(Text(explained(self.plan)), *(_sql_parts(self.plan) if self.sql else ()))
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A plan with its costs, and what else was asked for."""
+
+    planning: Planning
+    run: int | None = None
+    sql: bool = False
+    comparisons: tuple[Comparison, ...] = ()
+    memo: bool = False
+    trace: bool = False
+
+    def as_json(self) -> Json:
+        found: dict[str, Json] = {"plan": plan_to_value(self.planning.plan)}
+        if self.sql:
+            found["sql"] = _texts(self.planning.plan, self.run)
+        if self.comparisons:
+            found["alternatives"] = [comparison.as_value() for comparison in self.comparisons]
+        if self.memo:
+            found["memo"] = show_memo(self.planning.memo).splitlines()
+        if self.trace:
+            trace = self.planning.trace
+            found["trace"] = [{"rule": f.rule, "target": f.target, "found": f.found} for f in trace.firings]
+        return found
+
+    def as_text(self) -> RenderableType:
+        parts: list[RenderableType] = [Text(explained(self.planning.plan, costs=True, run=self.run))]
+        if self.sql:
+            parts += _sql_parts(self.planning.plan, self.run)
+        for comparison in self.comparisons:
+            parts += [Text(), Text("alternatives " + str(comparison))]
+        if self.memo:
+            parts += [Text(), Text("memo", style="bold cyan"), Text(show_memo(self.planning.memo))]
+        if self.trace:
+            parts += [Text(), Text("trace", style="bold cyan"), Text(show_trace(self.planning.trace))]
+        return Group(*parts)
+
+
+def show_trace(trace: Trace) -> str:
+    """Firings in order: the rule, what it fired on, how many new ways it found; and the budgets that were hit."""
+    width = max((len(f.rule) for f in trace.firings), default=0)
+    digits = len(str(len(trace.firings)))
+    lines = [
+        f"{i:>{digits}}  {f.rule.ljust(width)}  {f.target}" + (f"  {f.found} ways" if f.found > 1 else "")
+        for i, f in enumerate(trace.firings, 1)
+    ]
+    return "\n".join([*lines, *(f"INCOMPLETE: {limit}" for limit in trace.limits)])
+
+
+def _texts(plan: Plan, run: int | None = None) -> list[Json]:
+    steps = plan.steps if run is None else plan.run(run)
+    return [{"run": step.run, "step": step.name, "text": step_sql(step)} for step in steps]
+
+
+def _sql_parts(plan: Plan, run: int | None = None) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    for step in plan.steps if run is None else plan.run(run):
+        parts += [Text(), Text(f"-- {plan.time(step.run)}: {step.purpose} {step.name}", style="bold cyan")]
+        parts.append(coloured(step_sql(step)))
+    return parts
+
+
+@click.command("plan")
+@plans
+@click.option("--sql", is_flag=True, help="Also print the Spark SQL of every step.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="How to print the plan.")
+@reporting
+@click.pass_obj
+def plan(output: Output, /, sql: bool, form: str, **asked: object) -> None:
+    """Show what would run when: each run's steps, what they keep and what they deliver.
+
+    \b
+      slackwater plan daily.sql --catalog tables.json --schedule 14:00,24:00 --weights 0.2,1
+      slackwater plan --workload tpch --query 3 --arrivals 60/20/20 --deliver every
+    """
+    output.report(PlanReport(_asked(asked).problem().planning().plan, form, sql))
+
+
+@click.command("explain")
+@plans
+@click.option("--alternatives", is_flag=True, help="The best plan of each method, batch, and the runner-up.")
+@click.option("--memo", is_flag=True, help="Every known way to compute each form of each relation.")
+@click.option("--trace", is_flag=True, help="Rule firings in order.")
+@click.option("--run", type=int, metavar="N", help="Only the N-th run.")
+@click.option("--sql", is_flag=True, help="Also print the Spark SQL of every step.")
+@reporting
+@click.pass_obj
+def explain(
+    output: Output, /, alternatives: bool, memo: bool, trace: bool, run: int | None, sql: bool, **asked: object
+) -> None:
+    """Show a plan with its costs, and why it was chosen.
+
+    \b
+      slackwater explain daily.sql --catalog tables.json --schedule 14:00,24:00 --weights 0.2,1 --alternatives
+      slackwater explain --workload tpch --query 3 --memo --trace
+    """
+    problem = _asked(asked).problem()
+    if run is not None and run not in problem.timeline.runs:
+        raise UserError(f"there is no run {run}", hint=f"runs are 1 to {problem.timeline.last}")
+    comparisons = problem.comparisons() if alternatives else ()
+    output.report(Explanation(problem.planning(), run, sql, comparisons, memo, trace))
+
+
+def _asked(given: dict[str, object]) -> Asked:
+    return Asked(**given)  # type: ignore[arg-type]
