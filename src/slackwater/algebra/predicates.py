@@ -1,6 +1,10 @@
-"""Reading predicates: the columns they equate, the nulls they turn away."""
+"""Reading predicates: the columns they equate, the nulls they turn away, the values they ask for."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from enum import StrEnum
 
 from sqlglot import exp
 
@@ -105,3 +109,274 @@ def is_null_test(predicate: Scalar) -> Scalar | None:
     if isinstance(tree, exp.Is) and isinstance(tree.expression, exp.Null):
         return Scalar.of(tree.this.copy(), predicate.columns)
     return None
+
+
+# --- tests: a value against constants --------------------------------------------------------------------------------
+
+Constant = float | str
+"""A number; a date or time as days since 1970; any other constant as text."""
+
+
+class Sign(StrEnum):
+    """How a comparison compares."""
+
+    EQUAL = "="
+    UNEQUAL = "<>"
+    LESS = "<"
+    AT_MOST = "<="
+    MORE = ">"
+    AT_LEAST = ">="
+
+    @property
+    def mirrored(self) -> Sign:
+        """The sign of `b ? a` that means the same as `a ? b`."""
+        return _MIRRORED.get(self, self)
+
+
+_MIRRORED = {
+    Sign.LESS: Sign.MORE,
+    Sign.MORE: Sign.LESS,
+    Sign.AT_MOST: Sign.AT_LEAST,
+    Sign.AT_LEAST: Sign.AT_MOST,
+}
+_SIGNS: dict[type[exp.Expr], Sign] = {
+    exp.EQ: Sign.EQUAL,
+    exp.NullSafeEQ: Sign.EQUAL,
+    exp.NEQ: Sign.UNEQUAL,
+    exp.LT: Sign.LESS,
+    exp.LTE: Sign.AT_MOST,
+    exp.GT: Sign.MORE,
+    exp.GTE: Sign.AT_LEAST,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`value < 5`, however it was written."""
+
+    value: Scalar
+    sign: Sign
+    constant: Constant
+
+
+@dataclass(frozen=True, slots=True)
+class Comparing:
+    """`a < b`, neither side a constant."""
+
+    left: Scalar
+    sign: Sign
+    right: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """`value BETWEEN low AND high`; a bound that is no constant is None."""
+
+    value: Scalar
+    low: Constant | None
+    high: Constant | None
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """`value IN (…)`, with so many different members."""
+
+    value: Scalar
+    members: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """`value LIKE 'text'`: whether its beginning is fixed, and whether anything is left open."""
+
+    value: Scalar
+    prefix: bool
+    open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NullTest:
+    """`value IS NULL`."""
+
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """`NOT test`."""
+
+    of: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A constant true or false, or null, which counts as false."""
+
+    holds: bool
+
+
+Test = Comparison | Comparing | Bounds | Membership | Pattern | NullTest | Negation | Flag
+
+
+@once_per_scalar
+def read_test(scalar: Scalar) -> Test | None:
+    """What a predicate without AND and OR asks; None where it is something else, such as a call."""
+    tree = scalar.tree
+    if isinstance(tree, exp.Paren):
+        tree = tree.unnest()
+    if (sign := _SIGNS.get(type(tree))) is not None:
+        return _comparison(tree, sign, scalar)
+    match tree:
+        case exp.Between():
+            low, high = _constant(tree.args["low"]), _constant(tree.args["high"])
+            return Bounds(_inside(tree.this, scalar), low, high)
+        case exp.In() if tree.expressions:
+            return Membership(_inside(tree.this, scalar), len(set(tree.expressions)))
+        case exp.Like() | exp.ILike():
+            return _pattern(tree, scalar)
+        case exp.Is() if isinstance(tree.expression, exp.Null):
+            return NullTest(_inside(tree.this, scalar))
+        case exp.Not():
+            return Negation(_inside(tree.this.unnest(), scalar))
+        case exp.Boolean():
+            return Flag(bool(tree.this))
+        case exp.Null():
+            return Flag(False)
+        case _:
+            return None
+
+
+@once_per_scalar
+def matched_sides(scalar: Scalar) -> tuple[Scalar, Scalar] | None:
+    """Both sides of `a = b` or `a <=> b`."""
+    tree = scalar.tree
+    if not isinstance(tree, (exp.EQ, exp.NullSafeEQ)):
+        return None
+    return _inside(tree.this, scalar), _inside(tree.expression, scalar)
+
+
+@once_per_scalar
+def most_values(scalar: Scalar) -> float | None:
+    """How many different values an expression has at most, where its form alone says so."""
+    return _most_values(scalar.tree)
+
+
+@once_per_scalar
+def year_of(scalar: Scalar) -> Column | None:
+    """The column of `year(column)`."""
+    tree = scalar.tree
+    return next(iter(scalar.columns)) if isinstance(tree, exp.Year) and len(scalar.columns) == 1 else None
+
+
+def _most_values(tree: exp.Expr) -> float | None:
+    if isinstance(tree, (exp.Literal, exp.Null)):
+        return 1
+    if isinstance(tree, (exp.Paren, exp.Cast)):
+        return _most_values(tree.this)
+    if isinstance(tree, (exp.Predicate, exp.Not, exp.And, exp.Or, exp.Boolean)):
+        return 2
+    if isinstance(tree, exp.Case):
+        branches = [branch.args["true"] for branch in tree.args["ifs"]]
+        default = tree.args.get("default")
+        counts = [_most_values(b) for b in [*branches, *([default] if default is not None else [])]]
+        return None if None in counts else sum(c for c in counts if c is not None)
+    return {exp.Month: 12.0, exp.Day: 31.0, exp.Quarter: 4.0, exp.DayOfWeek: 7.0, exp.Hour: 24.0}.get(type(tree))
+
+
+def _inside(tree: exp.Expr, scalar: Scalar) -> Scalar:
+    return Scalar.of(tree.copy(), scalar.columns)
+
+
+def _comparison(tree: exp.Expr, sign: Sign, scalar: Scalar) -> Test:
+    right, left = _constant(tree.expression), _constant(tree.this)
+    if right is not None and left is None:
+        return Comparison(_inside(tree.this, scalar), sign, right)
+    if left is not None and right is None:
+        return Comparison(_inside(tree.expression, scalar), sign.mirrored, left)
+    return Comparing(_inside(tree.this, scalar), sign, _inside(tree.expression, scalar))
+
+
+def _pattern(tree: exp.Expr, scalar: Scalar) -> Pattern | None:
+    if not isinstance(tree.expression, exp.Literal):
+        return None
+    text = str(tree.expression.this)
+    wild = [place for place in (text.find("%"), text.find("_")) if place >= 0]
+    return Pattern(_inside(tree.this, scalar), prefix=not wild or min(wild) > 0, open=bool(wild))
+
+
+def _constant(tree: exp.Expr) -> Constant | None:
+    """The value of a constant as written, casts and signs included."""
+    match tree:
+        case exp.Literal():
+            return _text_or_number(str(tree.this), is_text=bool(tree.is_string))
+        case exp.Boolean():
+            return float(bool(tree.this))
+        case exp.Neg():
+            inner = _constant(tree.this)
+            return -inner if isinstance(inner, float) else None
+        case exp.Paren():
+            return _constant(tree.this)
+        case exp.Cast():  # TRY_CAST too
+            inner = _constant(tree.this)
+            if isinstance(inner, float) or inner is None:
+                return inner
+            kind = tree.to.this
+            if kind in exp.DataType.TEMPORAL_TYPES:
+                days = _days(inner)
+                return inner if days is None else days
+            return _text_or_number(inner, is_text=kind not in exp.DataType.NUMERIC_TYPES)
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
+            left, right = _constant(tree.this), _constant(tree.expression)
+            return _computed(tree, left, right) if isinstance(left, float) and isinstance(right, float) else None
+        case _:
+            return None
+
+
+def _computed(tree: exp.Expr, left: float, right: float) -> float | None:
+    match tree:
+        case exp.Add():
+            return left + right
+        case exp.Sub():
+            return left - right
+        case exp.Mul():
+            return left * right
+        case _:
+            return left / right if right else None
+
+
+def _text_or_number(text: str, *, is_text: bool) -> Constant:
+    if is_text:
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+EPOCH = datetime(1970, 1, 1)
+
+
+def days_since_epoch(moment: date | datetime) -> float:
+    """A date or time on the scale that statistics use."""
+    whole = moment if isinstance(moment, datetime) else datetime(moment.year, moment.month, moment.day)
+    return (whole.replace(tzinfo=None) - EPOCH).total_seconds() / 86_400
+
+
+def _days(text: str) -> float | None:
+    try:
+        return days_since_epoch(datetime.fromisoformat(text.strip()))
+    except ValueError:
+        return None
+
+
+def upper_bound(predicate: Scalar) -> Column | None:
+    """The column of `x <= n`, `x < n` or `x = 1` with a whole number n, where that is the whole predicate."""
+    tree = predicate.tree
+    if not isinstance(tree, (exp.LTE, exp.LT, exp.EQ)) or not isinstance(tree.this, exp.Column):
+        return None
+    limit = tree.expression
+    if not isinstance(limit, exp.Literal) or limit.is_string or not limit.name.isdigit():
+        return None
+    if isinstance(tree, exp.EQ) and limit.name != "1":
+        return None
+    return next(iter(predicate.columns))

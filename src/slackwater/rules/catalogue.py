@@ -13,6 +13,7 @@ from importlib.metadata import entry_points
 
 from slackwater.errors import UserError, did_you_mean
 from slackwater.rules.explore import aggregates as explore_aggregates
+from slackwater.rules.explore import filtering_joins
 from slackwater.rules.explore import joins as explore_joins
 from slackwater.rules.explore.rule import ExploreRule
 from slackwater.rules.form_rule import Family, FormRule
@@ -29,7 +30,11 @@ RULES: tuple[FormRule, ...] = (
     *merges.RULES,
     *hold_back.RULES,
 )
-EXPLORE_RULES: tuple[ExploreRule, ...] = (*explore_joins.RULES, *explore_aggregates.RULES)
+EXPLORE_RULES: tuple[ExploreRule, ...] = (
+    *explore_joins.RULES,
+    *filtering_joins.RULES,
+    *explore_aggregates.RULES,
+)
 METHODS = ("maintain", "hold-back")
 ENTRY_POINT = "slackwater.rules"
 

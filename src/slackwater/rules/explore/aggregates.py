@@ -1,4 +1,4 @@
-"""Aggregates pulled apart: below a join, below DISTINCT arguments."""
+"""Aggregates pulled apart: before a join, before a union, by DISTINCT arguments first."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hashlib import blake2s
 
 from slackwater.algebra import types as t
 from slackwater.algebra.predicates import equality_sides
-from slackwater.algebra.relation import Aggregate, AggregateCall, Join, JoinKind, Project, Relation
+from slackwater.algebra.relation import Aggregate, AggregateCall, Join, JoinKind, Project, Relation, Union
 from slackwater.algebra.scalar import Scalar, call, cast, conjuncts, literal, reference
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.rules.explore.rule import Match, explores
@@ -123,4 +123,31 @@ def distinct_arguments_first(_: Match, node: Aggregate) -> Iterator[Relation]:
     yield Project(Aggregate(inner, node.keys, tuple(outer)), ordered)
 
 
-RULES = (aggregate_before_join, distinct_arguments_first)
+def _renamed(made: AggregateCall, names: dict[Column, Column]) -> AggregateCall:
+    return made.map(lambda scalar: scalar.rename(names))
+
+
+@explores(Aggregate)
+def aggregate_before_union(match: Match, node: Aggregate) -> Iterator[Relation]:
+    """γ(R ∪ S)  =  γ(γR ∪ γS)      each branch first, then all of them
+
+    Branches that change at different times, or by different methods, are then kept apart.
+    """
+    union = match.seen_through(node.input)
+    if not isinstance(union, Union) or not node.keys or not node.calls or not _may_go_early(node.calls):
+        return
+    early, late, restored = _in_two_steps(node.keys, node.calls, "union")
+    branches: list[Relation] = []
+    sources: list[tuple[Column, ...]] = []
+    for position, branch in enumerate(union.branches):
+        names = union.renaming(position)
+        if len({names[key] for key in node.keys}) != len(node.keys):
+            return
+        calls = tuple((part, _renamed(made, names)) for part, made in early)
+        branches.append(Aggregate(branch, tuple(names[key] for key in node.keys), calls))
+        sources.append((*(names[key] for key in node.keys), *(part for part, _ in early)))
+    together = Union(tuple(branches), (*node.keys, *(part for part, _ in early)), tuple(sources))
+    yield Project(Aggregate(together, node.keys, tuple(late)), tuple(restored))
+
+
+RULES = (aggregate_before_join, distinct_arguments_first, aggregate_before_union)

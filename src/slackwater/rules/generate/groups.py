@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from slackwater.algebra.relation import Aggregate, Join, JoinKind, Limit, Relation, Union, Window
+from slackwater.algebra.predicates import upper_bound
+from slackwater.algebra.properties import properties
+from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Limit, Relation, Union, Window
+from slackwater.algebra.scalar import function_name
 from slackwater.algebra.schema import Column
 from slackwater.rules.form_rule import Goal, generates
 from slackwater.rules.signed import all_of, distinct_keys, negated, touched
@@ -114,7 +117,45 @@ def top_rows_of_arrivals(goal: Goal, node: Limit) -> Iterator[Relation]:
     yield replace(node, input=all_of(goal.form.columns, [before, change]))
 
 
+RANKS = frozenset(("row_number", "rank", "dense_rank"))
+
+
+def _top_ranks(goal: Goal, node: Filter) -> Window | None:
+    """The window below a filter that does nothing but keep the first ranks of each partition."""
+    window = goal.memo[_leaf(node.input).group].expressions[0]
+    bound = upper_bound(node.predicate)
+    if not isinstance(window, Window) or bound not in {column for column, _ in window.calls}:
+        return None
+    first = window.calls[0][1]
+    same = all(call.partition == first.partition and call.order == first.order for _, call in window.calls)
+    names = {function_name(call.function.tree) for _, call in window.calls}
+    if not same or not names <= RANKS or not first.partition:
+        return None
+    settled = properties(window.input).is_unique((*first.partition, *(key.column for key in first.order)))
+    return window if settled or "row_number" not in names else None
+
+
+@generates(Kind.SNAPSHOT, of=Filter)
+def top_ranks_of_arrivals(goal: Goal, node: Filter) -> Iterator[Relation]:
+    """σ(rank ≤ k)(ω R')  =  σ(rank ≤ k)(ω(top R ∪ ΔR))      only arrivals
+
+    Later rows can only push a row back, so what is not among the first of its partition need not be kept. Not for
+    row_number over ties, where which row is first is anyone's guess; nor with another condition beside the bound.
+    """
+    window = _top_ranks(goal, node)
+    if window is None or goal.form.until == 0 or goal.form.until != goal.group.tables:
+        return
+    leaf = _leaf(window.input)
+    if goal.retracts(leaf):
+        return
+    before = goal.memo.snapshot(goal.form.group, goal.form.since)
+    change = goal.memo.delta(leaf.group, goal.form.since, goal.form.until)
+    together = all_of(leaf.columns, [before, change])
+    yield Filter(replace(window, input=together), node.predicate)
+
+
 RULES = (
+    top_ranks_of_arrivals,
     partial_aggregate,
     partial_aggregate_of_delta,
     delta_of_aggregate_from_partials,
