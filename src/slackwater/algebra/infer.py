@@ -115,6 +115,10 @@ def type_of(tree: exp.Expr, columns: Mapping[str, Type]) -> Type:
             return of(tree.this).element
         case exp.Dot():
             return of(tree.this).fields.get(tree.expression.name.lower(), t.UNKNOWN)
+        case exp.Struct(expressions=fields) if all(isinstance(f, exp.PropertyEQ) for f in fields):
+            kinds = [(f.this.name.lower(), of(f.expression)) for f in fields]
+            known = all(kind.is_known for _, kind in kinds)
+            return Type(f"struct<{','.join(f'{name}:{kind}' for name, kind in kinds)}>") if known else t.UNKNOWN
         case exp.Array():
             return _array(t.common_type([of(element) for element in tree.expressions]))
         case exp.Func() if not isinstance(tree, (exp.Connector, exp.Predicate)):

@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 
+from slackwater.errors import UserError
+
 MAX_PRECISION = 38
 MIN_KEPT_SCALE = 6
 
@@ -112,8 +114,12 @@ def _parse(text: str) -> Type:
     head, _, tail = spelt.partition("(")
     head = _ALIASES.get(head, head)
     if head == "decimal":
-        digits = tail.rstrip(")").split(",") if tail else ["10", "0"]
-        return decimal(int(digits[0]), int(digits[1]) if len(digits) > 1 else 0)
+        digits = re.fullmatch(r"(\d+)(?:,(\d+))?\)", tail or "10,0)")
+        if digits is None:
+            raise UserError(
+                f"no type `{text.strip()}`", hint="a decimal has digits in all and after the point: decimal(10,2)"
+            )
+        return decimal(int(digits[1]), int(digits[2] or 0))
     if head in ("varchar", "char") and not tail:
         return STRING
     return Type(f"{head}({tail}" if tail else head)

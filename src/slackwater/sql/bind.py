@@ -31,7 +31,7 @@ from slackwater.algebra.relation import (
 from slackwater.algebra.scalar import Scalar, cast, conjunction, null_safe_equality, reference
 from slackwater.algebra.schema import Column, Field
 from slackwater.catalog.table import Catalog
-from slackwater.errors import BindError
+from slackwater.errors import BindError, Place, UnsupportedError
 from slackwater.sql.bind_from import bind_values
 from slackwater.sql.bind_select import SelectBinder
 from slackwater.sql.context import Bound, Context
@@ -54,15 +54,17 @@ def bind(
 
     `declared` is Spark's analysis of the same text (names, types); `aggregates` names a user's own aggregate functions.
     """
-    tree = parse(text, file)
     context = Context(catalog, file, AGGREGATES | {name.lower() for name in aggregates})
-    bound = QueryBinder(context).bind(tree, None)
+    try:
+        bound = QueryBinder(context).bind(parse(text, file), None)
+        relation = decorrelate(bound.relation, context.factory)
+    except RecursionError:
+        raise UnsupportedError("a query nested this deeply is not supported", place=Place(file)) from None
     outputs = tuple(Output(name, column, column.type) for name, column in bound.named)
     if declared is not None:
         if len(declared) != len(outputs):
             raise BindError(f"Spark sees {len(declared)} columns in this query, Slackwater {len(outputs)}")
         outputs = tuple(Output(f.name, o.column, f.type) for f, o in zip(declared, outputs, strict=True))
-    relation = decorrelate(bound.relation, context.factory)
     return Query(relation, outputs, bound.order)
 
 

@@ -237,7 +237,7 @@ class FromBinder:
         name = function_name(node.this)
         if name not in GENERATORS:
             raise self.context.refuse(f"LATERAL {name or node.this.sql('spark')}", node)
-        generator = self._bench().plain_scalar(node.this, "a generator")
+        generator = self._bench().generator(node.this)
         columns = generated_columns(self.context, generator, node.alias_column_names)
         self.scope.add(node.alias or None, [(c.name, c) for c in columns])
         keep_empty = name.endswith("_outer") or bool(node.args.get("outer"))

@@ -20,7 +20,8 @@ from slackwater.sql.context import Bound
 from slackwater.sql.grouping import grouping_sets
 from slackwater.sql.items import Item, arguments_of, name_for, ordinal
 from slackwater.sql.scope import Named, Resolver, Scope, leaf
-from slackwater.sql.workbench import Workbench, with_parts
+from slackwater.sql.tree import with_parts
+from slackwater.sql.workbench import Workbench
 
 WRAPPERS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 """What may stand around the function of an aggregate or window call."""
@@ -225,7 +226,7 @@ class Groups:
                 case exp.Distinct():
                     distinct = True
                     pending = [*argument.expressions, *pending]
-                case exp.Order():
+                case exp.Order() if isinstance(argument.this, exp.Expr):
                     found.append(argument.this)
                     ordered += argument.expressions
                 case exp.Star() if distinct:
@@ -267,7 +268,7 @@ class Groups:
                 known = self.bench.column(node)
                 if known is not None and known not in self.bench.relation.columns and not self._is_outer(known):
                     raise self._ungrouped(known)
-                return node
+                return node.copy()
             return with_parts(node, visit)
 
         def before_over(node: exp.Expr) -> exp.Expr:

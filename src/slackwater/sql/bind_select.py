@@ -15,14 +15,13 @@ from slackwater.algebra.functions import GENERATORS
 from slackwater.algebra.relation import Aggregate, Generate, Project, Relation, SortKey
 from slackwater.algebra.scalar import Scalar, function_name
 from slackwater.algebra.schema import Column
-from slackwater.errors import BindError, did_you_mean
 from slackwater.sql.bind_from import FindCte, FromBinder, generated_columns
 from slackwater.sql.bind_groups import GroupBy, Groups
 from slackwater.sql.bind_windows import Windows
 from slackwater.sql.context import Bound, Context
 from slackwater.sql.items import Item, name_for, ordinal, spark_name
-from slackwater.sql.scope import NO_ALIASES, Aliases, Named, Scope, leaf, with_fields
-from slackwater.sql.workbench import BindQuery, Workbench, named_windows
+from slackwater.sql.scope import NO_ALIASES, Aliases, Named, Scope, leaf
+from slackwater.sql.workbench import BindQuery, Workbench, is_star, named_windows
 
 
 @dataclass
@@ -120,8 +119,8 @@ class SelectBinder:
         items: list[Item] = []
         named: list[tuple[str, exp.Expr]] = []
         for node in self.select.expressions:
-            if node.is_star and isinstance(node, (exp.Star, exp.Column)):
-                items += self._star(node)
+            if is_star(node):
+                items += self.bench.star(node)
                 continue
             tree = node.this if isinstance(node, exp.Alias) else node
             if isinstance(node, exp.Aliases) or function_name(tree) in GENERATORS:
@@ -134,40 +133,15 @@ class SelectBinder:
                 named.append((name, resolved))
         return items
 
-    def _star(self, node: exp.Expr) -> list[Item]:
-        """`*`, `t.*` and `struct.*`, less what EXCEPT names."""
-        star = node if isinstance(node, exp.Star) else node.this
-        qualifier = [part.name for part in node.parts[:-1]] if isinstance(node, exp.Column) else []
-        source = self.bench.scope.source(qualifier)
-        items = self._fields(qualifier, node) if source is None else [Item(n, leaf(column)) for n, column in source]
-        if not items:
-            raise self.context.wrong("`*` without a FROM clause", node)
-        if star.args.get("replace") or star.args.get("rename"):
-            raise self.context.refuse("* REPLACE", node)
-        dropped = {e.name.lower(): e for e in star.args.get("except_") or []}
-        known = [item.name.lower() for item in items]
-        for name, written in dropped.items():
-            if name not in known:
-                raise self.context.wrong(f"EXCEPT names no column `{name}`", written, did_you_mean(name, known))
-        return [item for item in items if item.name.lower() not in dropped]
-
-    def _fields(self, path: list[str], node: exp.Expr) -> list[Item]:
-        """Every field of a struct column."""
-        bench = self.bench
-        try:
-            struct = bench.resolver().resolve(exp.column(path[-1], *reversed(path[:-1]), quoted=True))
-        except BindError:
-            hint = did_you_mean(path[0], bench.scope.by_alias)
-            raise self.context.wrong(f"no table or alias `{'.'.join(path)}` here", node, hint) from None
-        return [Item(name, with_fields(struct.copy(), [name])) for name in bench.type_of(struct).fields]
-
     def _generator(self, node: exp.Expr) -> list[Item]:
         """A generator in the select list runs on the rows of FROM."""
         tree = node.this if isinstance(node, (exp.Alias, exp.Aliases)) else node
         several = [alias.name for alias in node.aliases] if isinstance(node, exp.Aliases) else []
         names = several or ([node.alias] if node.alias else [])
+        if function_name(tree) not in GENERATORS:
+            raise self.context.wrong(f"{len(names)} names for one value", node)
         bench = self.bench
-        generator = bench.plain_scalar(tree, "a generator")
+        generator = bench.generator(tree)
         columns = generated_columns(self.context, generator, names)
         bench.relation = Generate(bench.relation, generator, columns, function_name(tree).endswith("_outer"))
         bench.note(*columns)

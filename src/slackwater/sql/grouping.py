@@ -14,7 +14,7 @@ def grouping_sets(group: exp.Group) -> tuple[list[exp.Expr], list[Keys] | None]:
     """All keys in order of appearance, and the sets of them to group by; None for a plain GROUP BY."""
     suffix = _suffix(group)
     if suffix is not None:
-        return list(_joined((key,) for key in group.expressions)), suffix
+        return list(_joined([tuple(group.expressions), *suffix])), suffix
     parts = [_sets_of(element) for element in group.expressions]
     keys = _joined(s for part in parts for s in part)
     plain = not any(isinstance(e, (exp.Rollup, exp.Cube, exp.GroupingSets)) for e in group.expressions)

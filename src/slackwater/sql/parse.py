@@ -21,6 +21,10 @@ from slackwater.errors import ParseError, Place, UnsupportedError, UserError
 _EXPECTED = "Slackwater plans SELECT, VALUES and WITH … SELECT"
 
 
+LONG = 100
+"""The most operands of an AND or OR that stay as deep as they are written."""
+
+
 class Spark4(Spark):
     """Spark as of version 4: a quote inside a string may be written twice."""
 
@@ -41,8 +45,9 @@ def parse(text: str, file: str | None = None) -> exp.Expr:
         raise places.syntax_error(fault) from None
     except TokenError as fault:
         raise places.token_error(fault) from None
-    except RecursionError:
-        raise ParseError("this query is nested too deeply", place=Place(file)) from None
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        # Over some texts that are no SQL, sqlglot stumbles instead of saying so.
+        raise ParseError("this does not read as Spark SQL", place=Place(file)) from None
     statements = [s for s in read if s is not None and not isinstance(s, exp.Semicolon)]
     if not statements:
         raise ParseError("there is no query here", place=Place(file), hint="write a SELECT, VALUES or WITH … SELECT")
@@ -96,7 +101,7 @@ def _as_spark_reads(tree: exp.Expr) -> exp.Expr:
             case _:
                 return node
 
-    return tree.transform(mend, copy=False).transform(_regrouped, copy=False)
+    return tree.transform(mend, copy=False).transform(_regrouped, copy=False).transform(_balanced, copy=False)
 
 
 _BINDING: dict[type[exp.Expr], int] = {
@@ -130,6 +135,20 @@ def _regrouped(node: exp.Expr) -> exp.Expr:
         return left
 
     return read(0)
+
+
+def _balanced(node: exp.Expr) -> exp.Expr:
+    """A very long AND or OR as a flat tree rather than a deep one: it means the same in any grouping."""
+    if not isinstance(node, (exp.And, exp.Or)) or type(node.parent) is type(node):
+        return node
+    operands = list(node.flatten(unnest=False))
+    if len(operands) <= LONG:
+        return node
+    while len(operands) > 1:
+        pairs = zip(operands[::2], operands[1::2], strict=False)
+        odd = operands[-1:] if len(operands) % 2 else []
+        operands = [type(node)(this=left, expression=right) for left, right in pairs] + odd
+    return operands[0]
 
 
 def _chain(node: exp.Expr) -> tuple[list[exp.Expr], list[exp.Expr]]:

@@ -32,6 +32,7 @@ from slackwater.algebra.scalar import (
 )
 from slackwater.sql.apply import Apply, ApplyKind
 from slackwater.sql.context import Bound, Context
+from slackwater.sql.tree import with_parts
 
 _NEGATED: dict[type[exp.Expr], type[exp.Binary]] = {
     exp.EQ: exp.NEQ,
@@ -127,14 +128,10 @@ class SubqueryLowering:
             return self._mark(quantified, tree, as_filter=as_filter).tree.copy()
         if number := placeholder_in(tree):
             return self._scalar(number, tree).tree.copy()
+        if not tree.find(exp.Placeholder):
+            return tree.copy()
         through = as_filter and isinstance(tree, (exp.And, exp.Or, exp.Paren))
-        copy = tree.copy()
-        for key, child in list(copy.args.items()):
-            if isinstance(child, exp.Expr):
-                copy.set(key, self.values(child, as_filter=through))
-            elif isinstance(child, list):
-                copy.set(key, [self.values(c) if isinstance(c, exp.Expr) else c for c in child])
-        return copy
+        return with_parts(tree, lambda part: self.values(part, as_filter=through))
 
     def _scalar(self, number: str, node: exp.Expr) -> Scalar:
         if found := self._found(node, as_filter=False):

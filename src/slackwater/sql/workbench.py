@@ -12,15 +12,19 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from slackwater.algebra.functions import GENERATORS
 from slackwater.algebra.infer import type_of
 from slackwater.algebra.parentheses import with_needed_parentheses
 from slackwater.algebra.relation import Relation
 from slackwater.algebra.scalar import Scalar, function_name
 from slackwater.algebra.schema import Column
 from slackwater.algebra.types import Type
+from slackwater.errors import BindError, did_you_mean
 from slackwater.sql.context import Bound, Context
-from slackwater.sql.scope import NO_ALIASES, Aliases, Resolver, Scope
+from slackwater.sql.items import Item, arguments_of
+from slackwater.sql.scope import NO_ALIASES, Aliases, Resolver, Scope, leaf, with_fields
 from slackwater.sql.subquery import Placed, SubqueryLowering
+from slackwater.sql.tree import with_parts
 
 BindQuery = Callable[[exp.Expr, Scope | None], Bound]
 
@@ -68,17 +72,73 @@ class Workbench:
             match node:
                 case exp.Query():
                     return self._placeholder(node)
-                case exp.Column() if not isinstance(node.this, exp.Star):
+                case exp.Star() | exp.Column(this=exp.Star()):
+                    return self._star_of_count(node)
+                case exp.Column():
                     return names.resolve(node)
                 case exp.Placeholder() | exp.Parameter():
                     raise self.context.refuse("a parameter marker", node)
+                case exp.DataType() if node.find(exp.Column):
+                    raise self.context.wrong(f"no type `{node.sql('spark')}`", node)
                 case exp.Identifier() | exp.DataType() | exp.Var():
                     return node.copy()
+                case exp.Func() if function_name(node) in GENERATORS:
+                    raise self.context.wrong(f"{function_name(node)} makes rows, so it cannot stand here", node)
+                case exp.Func() if any(map(is_star, node.expressions)) and not self.context.is_aggregate(node):
+                    return self._spread(node, lambda part: visit(part, names))
                 case _:
                     inner = inside_aggregate if self.context.is_aggregate(node) else names
                     return with_parts(node, lambda part: visit(part, inner))
 
         return with_needed_parentheses(visit(self._with_named_windows(tree), names))
+
+    # --- stars -----------------------------------------------------------------------------------------------------
+
+    def star(self, node: exp.Expr) -> list[Item]:
+        """`*`, `t.*` and `struct.*`, less what EXCEPT names."""
+        star = node if isinstance(node, exp.Star) else node.this
+        qualifier = [part.name for part in node.parts[:-1]] if isinstance(node, exp.Column) else []
+        source = self.scope.source(qualifier)
+        items = self._fields(qualifier, node) if source is None else [Item(n, leaf(column)) for n, column in source]
+        if not items:
+            raise self.context.wrong("`*` without a FROM clause", node)
+        if star.args.get("replace") or star.args.get("rename"):
+            raise self.context.refuse("* REPLACE", node)
+        dropped = {e.name.lower(): e for e in star.args.get("except_") or []}
+        known = [item.name.lower() for item in items]
+        for name, written in dropped.items():
+            if name not in known:
+                raise self.context.wrong(f"EXCEPT names no column `{name}`", written, did_you_mean(name, known))
+        return [item for item in items if item.name.lower() not in dropped]
+
+    def _fields(self, path: list[str], node: exp.Expr) -> list[Item]:
+        """Every field of a struct column."""
+        try:
+            struct = self.resolver().resolve(exp.column(path[-1], *reversed(path[:-1]), quoted=True))
+        except BindError:
+            hint = did_you_mean(path[0], self.scope.by_alias)
+            raise self.context.wrong(f"no table or alias `{'.'.join(path)}` here", node, hint) from None
+        return [Item(name, with_fields(struct.copy(), [name])) for name in self.type_of(struct).fields]
+
+    def _spread(self, call: exp.Expr, visit: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+        """`hash(*)` and `struct(*)` with every column in the star's place."""
+        spread: list[exp.Expr] = []
+        for part in call.expressions:
+            items = self.star(part) if is_star(part) else []
+            spread += [_field(item) if isinstance(call, exp.Struct) else item.tree for item in items] or [visit(part)]
+        without = call.copy()
+        without.set("expressions", [])
+        resolved = with_parts(without, visit)
+        resolved.set("expressions", spread)
+        return resolved
+
+    def _star_of_count(self, node: exp.Expr) -> exp.Expr:
+        call = node.parent.parent if isinstance(node.parent, exp.Distinct) else node.parent
+        if isinstance(call, exp.Count):
+            return node.copy()
+        raise self.context.wrong("`*` cannot stand here", node)
+
+    # --- sub-queries met -------------------------------------------------------------------------------------------
 
     def _placeholder(self, node: exp.Expr) -> exp.Expr:
         query = node.this if isinstance(node, exp.Subquery) and not node.args.get("with_") else node
@@ -111,6 +171,14 @@ class Workbench:
         if query := tree.find(exp.Query):
             raise self.context.refuse(f"a sub-query inside {where}", query)
         return self.scalar(self.resolve(tree))
+
+    def generator(self, tree: exp.Expr) -> Scalar:
+        """A written call that makes rows, over the columns there are."""
+        for part in arguments_of(tree):
+            self.refuse_aggregates(part, "a generator")
+            if query := part.find(exp.Query):
+                raise self.context.refuse("a sub-query inside a generator", query)
+        return self.scalar(with_parts(tree, self.resolve))
 
     def refuse_aggregates(self, tree: exp.Expr, where: str) -> None:
         for node in tree.walk(prune=lambda n: isinstance(n, exp.Query)):
@@ -168,15 +236,13 @@ class Workbench:
         return bound
 
 
-def with_parts(node: exp.Expr, change: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
-    """A copy of a node whose direct parts are changed."""
-    copy = node.copy()
-    for key, part in node.args.items():
-        if isinstance(part, exp.Expr):
-            copy.set(key, change(part))
-        elif isinstance(part, list):
-            copy.set(key, [change(p) if isinstance(p, exp.Expr) else p for p in part])
-    return copy
+def is_star(node: exp.Expr) -> bool:
+    """Whether a node is `*` or `t.*` itself."""
+    return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
+
+
+def _field(item: Item) -> exp.Expr:
+    return exp.PropertyEQ(this=exp.to_identifier(item.name), expression=item.tree)
 
 
 def named_windows(select: exp.Select, context: Context) -> dict[str, exp.Expr]:
