@@ -118,7 +118,7 @@ class _Unnesting:
             return _keeping(joined, apply.columns)
         try:
             lifted = self.lift(apply.right, outer)
-            self._require_equalities(lifted.conditions, outer)
+            self._require_equalities(lifted, outer)
         except CannotLift:
             lifted = self._through_domain(apply, outer)
         if apply.kind is ApplyKind.MARK:
@@ -202,13 +202,13 @@ class _Unnesting:
         outer = aggregate.outer & frozenset(apply.left.columns)
         try:
             lifted = self.lift(aggregate.input, outer)
-            self._require_equalities(lifted.conditions, outer)
+            self._require_equalities(lifted, outer)
             for column, made in aggregate.calls:
                 if frozenset().union(*(s.columns for s in made.scalars)) & outer:
                     raise CannotLift(column.name)
         except CannotLift:
             lifted = self._through_domain(replace(apply, right=aggregate.input), outer)
-            twins = {mine: theirs for mine, theirs, _ in self._pairs(lifted.conditions, outer)}
+            twins = {mine: theirs for mine, theirs, _ in self._pairs(lifted, outer)}
             renamed = {mine.column: theirs for mine, theirs in twins.items() if mine.column}
             aggregate = replace(
                 aggregate,
@@ -223,10 +223,11 @@ class _Unnesting:
 
     # --- equalities --------------------------------------------------------------------------------------------------
 
-    def _pairs(self, conditions: tuple[Scalar, ...], outer: Columns) -> list[tuple[Scalar, Scalar, bool]]:
-        """Each condition as (outer side, inner side, nulls equal?)."""
+    def _pairs(self, lifted: Lifted, outer: Columns) -> list[tuple[Scalar, Scalar, bool]]:
+        """Each condition as (outer side, inner side, nulls equal?); a column from further out is neither."""
         pairs = []
-        for condition in conditions:
+        inner = frozenset(lifted.relation.columns)
+        for condition in lifted.conditions:
             tree = condition.tree
             safe = isinstance(tree, exp.NullSafeEQ)
             sides = equality_sides(condition)
@@ -238,19 +239,19 @@ class _Unnesting:
             if not sides:
                 raise CannotLift(condition.text)
             mine, theirs = sides if sides[0].columns & outer else sides[::-1]
-            if not mine.columns <= outer or theirs.columns & outer or not mine.columns or not theirs.columns:
+            if not mine.columns <= outer or not theirs.columns <= inner or not mine.columns or not theirs.columns:
                 raise CannotLift(condition.text)
             pairs.append((mine, theirs, safe))
         return pairs
 
-    def _require_equalities(self, conditions: tuple[Scalar, ...], outer: Columns) -> None:
-        self._pairs(conditions, outer)
+    def _require_equalities(self, lifted: Lifted, outer: Columns) -> None:
+        self._pairs(lifted, outer)
 
     def _inner_columns(self, lifted: Lifted, outer: Columns) -> tuple[Relation, list[tuple[Scalar, Column, bool]]]:
         """The relation with each inner side of an equality as a column of its own."""
         computed: list[tuple[Column, Scalar]] = []
         pairs: list[tuple[Scalar, Column, bool]] = []
-        for mine, theirs, safe in self._pairs(lifted.conditions, outer):
+        for mine, theirs, safe in self._pairs(lifted, outer):
             column = theirs.column or self.factory.new("key", theirs.type)
             if theirs.column is None:
                 computed.append((column, theirs))
@@ -283,7 +284,7 @@ class _Unnesting:
         if relation.used & outer:
             raise CannotLift("a computed column")
         below = self.lift(relation.input, outer)
-        needed = frozenset[Column]().union(*(c.columns for c in below.conditions)) - outer
+        needed = frozenset[Column]().union(*(c.columns for c in below.conditions)) & frozenset(below.relation.columns)
         have = {scalar.column for column, scalar in relation.items if scalar.column == column}
         more = tuple((c, reference(c)) for c in sorted(needed - have, key=lambda c: c.id))
         return Lifted(Project(below.relation, relation.items + more), below.conditions)
