@@ -32,8 +32,8 @@ Columns = frozenset[Column]
 def prune(query: Query) -> Query:
     """op(R)  =  op(π R)      π keeps the columns that op or something above it reads
 
-    A column is read by a predicate, a key, a sort or the answer. Rows never change, so a key of a group or of a DISTINCT
-    stays even where nobody reads it, and an aggregate without keys keeps one call.
+    A column is read by a predicate, a key, a sort or the answer. Rows never change, so a key of a group or of a
+    DISTINCT stays even where nobody reads it, and an aggregate without keys keeps one call.
     """
     root = query.relation
     order = list(root.walk())
