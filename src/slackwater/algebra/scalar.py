@@ -222,6 +222,10 @@ def quotient(left: Scalar, right: Scalar) -> Scalar:
     return binary(exp.Div, left, right)
 
 
+def addition(left: Scalar, right: Scalar) -> Scalar:
+    return binary(exp.Add, left, right)
+
+
 def difference(left: Scalar, right: Scalar) -> Scalar:
     return binary(exp.Sub, left, right)
 
