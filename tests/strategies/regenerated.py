@@ -1,6 +1,7 @@
 """The law of the front end: whatever it makes of a query, regenerated as SQL, answers as the original text does.
 
-`FORMS` lists what it makes: the query as bound, and each later form of it. Names, rows and order must agree.
+`FORMS` lists what it makes: the query as bound, and each later form of it. Names, rows and order must agree. A form
+more is an entry more.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from slackwater.rules.normalize import normalize
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
 
-FORMS: Mapping[str, Callable[[Query], Query]] = {
-    "bound": lambda query: query,
-    "normalized": lambda query: canonical(normalize(query)),
-}
+Forms = Mapping[str, Callable[[Query], Query]]
+
+FORMS: Forms = {"bound": lambda query: query, "canonical": canonical}
+AND_NORMALIZED: Forms = {**FORMS, "normalized": lambda query: canonical(normalize(query))}
 
 
-def check(case: Case, forms: Mapping[str, Callable[[Query], Query]] = FORMS) -> None:
+def check(case: Case, forms: Forms = FORMS) -> None:
     """Runs the original and every form of it on DuckDB; fails with both texts if one answers differently."""
     load(case.database)
     original = sqlglot.transpile(case.sql, read="spark", write="duckdb")[0]
