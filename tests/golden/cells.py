@@ -1,8 +1,9 @@
 """Cells of text: what planner tests are written in, and how they are read and written back.
 
     catalog
-    sales(id int key, cat string, price double not null)    rows=7  arrives 14:00=4 24:00=3
+    sales(id int key, cat string, price double not null)    rows=7  arrives 14:00=4 24:00=3  distinct (cat=2)
     stores(region int, number int, key(region, number))     static
+    stock(item int, number int)                             arrives 14:00=90 24:00=10-5~2
     ----
 
     data
@@ -16,15 +17,15 @@
     …what the command prints…
 
 A blank line ends a cell; where the answer itself has blank lines, it stands between two double rules. `catalog` holds
-until the next one; `data` gives the rows to run its cells on instead of generated ones. What the commands are is said
-in `commands.py`.
+until the next one; `data` gives the rows to run its cells on instead of generated ones. An arrival `10-5~2` brings ten
+rows, takes five and changes two. What the commands are is said in `commands.py` and `plan_commands.py`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from slackwater.catalog.table import Catalog, table
@@ -39,6 +40,9 @@ class TableNote:
 
     rows: int | None = None
     arrives: Mapping[str, int] = field(default_factory=dict)
+    leaves: Mapping[str, int] = field(default_factory=dict)
+    updates: Mapping[str, int] = field(default_factory=dict)
+    distinct: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -166,15 +170,29 @@ def _catalog(lines: list[str]) -> World:
             if written.endswith(" key"):
                 keys.append([column])
             columns[column] = written.removesuffix(" key")
-        tables.append(table(name.strip(), columns, keys=keys, changing="static" not in after.split()))
-        notes[name.strip()] = _note(after)
+        note = _note(after)
+        schema = table(name.strip(), columns, keys=keys, changing="static" not in after.split())
+        tables.append(replace(schema, append_only=not (note.leaves or note.updates or "feed" in after.split())))
+        notes[name.strip()] = note
     return World(Catalog.of(tables), notes)
 
 
 def _note(text: str) -> TableNote:
-    counts = {key: int(value) for key, value in re.findall(r"(\S+)=(\d+)", text)}
-    rows = counts.pop("rows", None)
-    return TableNote(rows, counts)
+    listed = re.search(r"distinct \(([^)]*)\)", text)
+    distinct = {key: int(value) for key, value in re.findall(r"(\S+)=(\d+)", listed[1] if listed else "")}
+    outside = text.replace(listed[0], "") if listed else text
+    rows: int | None = None
+    arrives: dict[str, int] = {}
+    leaves: dict[str, int] = {}
+    updates: dict[str, int] = {}
+    for key, come, go, change in re.findall(r"(\S+?)=(\d+)(?:-(\d+))?(?:~(\d+))?", outside):
+        if key == "rows":
+            rows = int(come)
+            continue
+        arrives[key] = int(come)
+        leaves |= {key: int(go)} if go else {}
+        updates |= {key: int(change)} if change else {}
+    return TableNote(rows, arrives, leaves, updates, distinct)
 
 
 def _balanced(text: str) -> tuple[str, str]:

@@ -1,0 +1,33 @@
+"""A rule about forms states its law, has a plan cell in which it fires, and one in which it must not."""
+
+from __future__ import annotations
+
+import pytest
+from tests.golden.test_golden import CELLS
+
+from slackwater.rules.catalogue import RULES
+from slackwater.rules.form_rule import FormRule
+
+PLANS = [cell for cell in CELLS if cell.command == "plan"]
+
+
+def _named_by(*options: str) -> set[str]:
+    return {name for cell in PLANS for option in options for name in cell.option(option)}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_rule_is_covered(rule: FormRule) -> None:
+    assert rule.law, "the first line of the docstring is the law"
+    assert rule.name in _named_by("expect", "fired"), "no cell with expect= or fired= shows it at work"
+    assert rule.name in _named_by("expect-not", "not-fired"), "no cell with expect-not= or not-fired= shows it refrain"
+
+
+def test_there_are_plans_of_every_kind() -> None:
+    """Sixty plans at least, with both methods alone, both objectives and every way to deliver."""
+    assert len(PLANS) >= 60
+    assert {name for cell in PLANS for name in cell.option("method")} == {"maintain", "hold-back"}
+    assert {name for cell in PLANS for name in cell.option("objective")} == {"weighted", "last-first"}
+    deliveries = {cell.option("deliver") for cell in PLANS}
+    assert () in deliveries, "only the last run"
+    assert ("every",) in deliveries
+    assert any(len(some) > 1 for some in deliveries)
