@@ -67,6 +67,11 @@ class InternalError(SlackwaterError):
     """An invariant of ours does not hold; never the user's fault."""
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 column`, `2 columns`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     """A hint that names the nearest candidates, or all of them when there are few."""
     known = sorted(set(candidates))

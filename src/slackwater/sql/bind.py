@@ -31,7 +31,7 @@ from slackwater.algebra.relation import (
 from slackwater.algebra.scalar import Scalar, cast, conjunction, null_safe_equality, reference
 from slackwater.algebra.schema import Column, Field
 from slackwater.catalog.table import Catalog
-from slackwater.errors import BindError, Place, UnsupportedError
+from slackwater.errors import BindError, Place, UnsupportedError, counted
 from slackwater.sql.bind_from import bind_values
 from slackwater.sql.bind_select import SelectBinder
 from slackwater.sql.context import Bound, Context
@@ -102,7 +102,8 @@ class QueryBinder:
             names = cte.alias_column_names
             if names:
                 if len(names) != len(bound.named):
-                    raise self.context.wrong(f"{len(names)} column names for {len(bound.named)} columns", cte)
+                    found = counted(len(bound.named), "column")
+                    raise self.context.wrong(f"{counted(len(names), 'name')} for {found}", cte)
                 bound = Bound(bound.relation, tuple(zip(names, bound.columns, strict=True)))
             inner.ctes[cte.alias.lower()] = bound
         bare = tree.copy()
@@ -115,12 +116,13 @@ class QueryBinder:
     # --- set operations --------------------------------------------------------------------------------------------
 
     def _set_operation(self, tree: exp.SetOperation, around: Scope | None) -> Bound:
-        branches = [self._with_plain_columns(self.bind(side, around)) for side in _sides(tree)]
-        widths = {len(branch.named) for branch in branches}
-        if len(widths) > 1:
-            raise self.context.wrong(
-                f"{tree.key.upper()} of queries with {' and '.join(map(str, sorted(widths)))} columns", tree
-            )
+        sides = _sides(tree)
+        branches = [self._with_plain_columns(self.bind(side, around)) for side in sides]
+        width = len(branches[0].named)
+        for side, branch in zip(sides, branches, strict=True):
+            if len(branch.named) != width:
+                found = counted(len(branch.named), "column")
+                raise self.context.wrong(f"{tree.key.upper()} of {counted(width, 'column')} with {found}", side)
         branches = self._with_common_types(branches)
         distinct = tree.args.get("distinct") is not False
         if isinstance(tree, exp.Union):
@@ -219,7 +221,9 @@ class QueryBinder:
             elif 1 <= position <= len(bound.named):
                 column = bound.columns[position - 1]
             else:
-                raise self.context.wrong(f"ORDER BY {position}: there are {len(bound.named)} columns", order)
+                raise self.context.wrong(
+                    f"ORDER BY {position}: the query has {counted(len(bound.named), 'column')}", entry
+                )
             keys.append(SortKey(column, bool(entry.args.get("desc")), bool(entry.args.get("nulls_first"))))
         bench.extend(computed)
         return Bound(bench.relation, bound.named, tuple(keys))

@@ -17,7 +17,7 @@ from slackwater.algebra.relation import Filter, Generate, Join, JoinKind, Relati
 from slackwater.algebra.scalar import TRUE, Scalar, call, conjunction, equality, function_name, reference
 from slackwater.algebra.schema import Column
 from slackwater.algebra.types import Type
-from slackwater.errors import did_you_mean
+from slackwater.errors import counted, did_you_mean
 from slackwater.sql.apply import Apply, ApplyKind
 from slackwater.sql.context import Bound, Context
 from slackwater.sql.scope import Named, Scope
@@ -112,7 +112,8 @@ class FromBinder:
         if not names:
             return list(bound.named)
         if len(names) != len(bound.named):
-            raise self.context.wrong(f"{len(names)} column aliases for {len(bound.named)} columns", node)
+            found = counted(len(bound.named), "column")
+            raise self.context.wrong(f"{counted(len(names), 'name')} for {found}", node)
         return list(zip(names, bound.columns, strict=True))
 
     # --- joins -----------------------------------------------------------------------------------------------------
@@ -175,9 +176,9 @@ class FromBinder:
             if len(found) != 1:
                 known = [n for n, _ in columns]
                 problem = "is ambiguous" if found else "does not exist"
-                raise self.context.wrong(
-                    f"USING column `{name}` {problem} on the {side} side", node, did_you_mean(name, known)
-                )
+                written = next((c for c in node.args.get("using") or [] if c.name == name), node)
+                what = f"USING column `{name}` {problem} on the {side} side"
+                raise self.context.wrong(what, written, did_you_mean(name, known))
             return found.pop()
 
         return conjunction(
@@ -270,7 +271,7 @@ def generated_columns(context: Context, generator: Scalar, names: list[str]) -> 
             defaults = [(n, t.UNKNOWN) for n in names] or [("col0", t.UNKNOWN)]
     if names and len(names) != len(defaults):
         if name in ("explode", "posexplode") and source.is_known:
-            raise context.wrong(f"{name} makes {len(defaults)} columns, not {len(names)}", generator.tree)
+            raise context.wrong(f"{name} makes {counted(len(defaults), 'column')}, not {len(names)}", generator.tree)
         defaults = [(n, t.UNKNOWN) for n in names]
     chosen = names or [n for n, _ in defaults]
     return tuple(context.factory.new(n, kind) for n, (_, kind) in zip(chosen, defaults, strict=True))
@@ -286,6 +287,6 @@ def bind_values(node: exp.Values, context: Context, bind_query: BindQuery) -> Bo
     kinds = [t.common_type([cell.type for cell in column]) for column in zip(*cells, strict=True)]
     names = node.alias_column_names or [f"col{i + 1}" for i in range(len(kinds))]
     if len(names) != len(kinds):
-        raise context.wrong(f"{len(names)} column aliases for {len(kinds)} columns", node)
+        raise context.wrong(f"{counted(len(names), 'name')} for {counted(len(kinds), 'column')}", node)
     columns = tuple(context.factory.new(name, kind) for name, kind in zip(names, kinds, strict=True))
     return Bound(Values(columns, cells), tuple(zip(names, columns, strict=True)))

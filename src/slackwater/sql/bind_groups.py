@@ -15,7 +15,7 @@ from slackwater.algebra import types as t
 from slackwater.algebra.relation import Aggregate, AggregateCall, Expand, Relation, Union
 from slackwater.algebra.scalar import Scalar, binary, cast, function_name, literal, reference
 from slackwater.algebra.schema import Column
-from slackwater.errors import BindError
+from slackwater.errors import BindError, counted
 from slackwater.sql.context import Bound
 from slackwater.sql.grouping import grouping_sets
 from slackwater.sql.items import Item, arguments_of, name_for, ordinal
@@ -66,7 +66,9 @@ class Groups:
         if position is None:
             return self._checked(self.bench.resolve(node, names), node)
         if not 1 <= position <= len(items):
-            raise self.bench.context.wrong(f"GROUP BY {position}: there are {len(items)} columns", self.select)
+            raise self.bench.context.wrong(
+                f"GROUP BY {position}: the select list has {counted(len(items), 'column')}", node
+            )
         return self._checked(items[position - 1].tree.copy(), node)
 
     def _checked(self, key: exp.Expr, node: exp.Expr) -> exp.Expr:

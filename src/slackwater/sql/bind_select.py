@@ -15,6 +15,7 @@ from slackwater.algebra.functions import GENERATORS
 from slackwater.algebra.relation import Aggregate, Generate, Project, Relation, SortKey
 from slackwater.algebra.scalar import Scalar, function_name
 from slackwater.algebra.schema import Column
+from slackwater.errors import counted
 from slackwater.sql.bind_from import FindCte, FromBinder, generated_columns
 from slackwater.sql.bind_groups import GroupBy, Groups
 from slackwater.sql.bind_windows import Windows
@@ -110,7 +111,7 @@ class SelectBinder:
         if position is None:
             return self.bench.resolve(entry.this, self.bench.resolver(aliases_first=aliases))
         if not 1 <= position <= len(items):
-            raise self.context.wrong(f"ORDER BY {position}: there are {len(items)} columns", self.select)
+            raise self.context.wrong(f"ORDER BY {position}: the select list has {counted(len(items), 'column')}", entry)
         return items[position - 1].tree.copy()
 
     # --- the select list -------------------------------------------------------------------------------------------

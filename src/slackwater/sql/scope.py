@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from slackwater.algebra.schema import Column
+from slackwater.algebra.types import UNKNOWN
 from slackwater.errors import BindError, did_you_mean
 from slackwater.sql.parse import place_of
 
@@ -123,7 +124,7 @@ class Resolver:
             source = scope.source(parts[:length])
             column = self._pick(source, parts[length], node) if source is not None else None
             if column and (fields := parts[length + 1 :]):
-                self._must_have_field(column, fields[0], node)
+                self._must_have_fields(column, fields, node)
             if column and (length == len(parts) - 1 or column.type.has_fields):
                 return with_fields(leaf(column), parts[length + 1 :])
         return None
@@ -134,11 +135,13 @@ class Resolver:
             raise self._ambiguous(name, node)
         return found.pop() if found else None
 
-    def _must_have_field(self, column: Column, name: str, node: exp.Column) -> None:
-        fields = column.type.fields
-        if fields and name.lower() not in fields:
-            place = place_of(node, self.file)
-            raise BindError(f"`{column.name}` has no field `{name}`", place=place, hint=did_you_mean(name, fields))
+    def _must_have_fields(self, column: Column, path: list[str], node: exp.Column) -> None:
+        owner, kind = column.name, column.type
+        for name in path:
+            if kind.fields and name.lower() not in kind.fields:
+                place, hint = place_of(node, self.file), did_you_mean(name, kind.fields)
+                raise BindError(f"`{owner}` has no field `{name}`", place=place, hint=hint)
+            owner, kind = f"{owner}.{name}", kind.fields.get(name.lower(), UNKNOWN)
 
     def _ambiguous(self, name: str, node: exp.Column) -> BindError:
         owners = [

@@ -30,6 +30,7 @@ from slackwater.algebra.scalar import (
     negation,
     reference,
 )
+from slackwater.errors import counted
 from slackwater.sql.apply import Apply, ApplyKind
 from slackwater.sql.context import Bound, Context
 from slackwater.sql.tree import with_parts
@@ -180,8 +181,8 @@ class SubqueryLowering:
 
     def _test(self, quantified: Quantified, operands: tuple[Scalar, ...], right: Bound, node: exp.Expr) -> Scalar:
         if operands and len(operands) != len(right.named):
-            width = len(right.named)
-            raise self.context.wrong(f"{len(operands)} values compared with a sub-query of {width} columns", node)
+            values, width = counted(len(operands), "value"), counted(len(right.named), "column")
+            raise self.context.wrong(f"{values} compared with a sub-query of {width}", node)
         kind = quantified.comparison
         pairs = zip(operands, right.columns, strict=False)
         return conjunction(binary(kind, x, reference(b)) for x, b in pairs)

@@ -19,7 +19,7 @@ from slackwater.algebra.relation import Relation
 from slackwater.algebra.scalar import Scalar, function_name
 from slackwater.algebra.schema import Column
 from slackwater.algebra.types import Type
-from slackwater.errors import BindError, did_you_mean
+from slackwater.errors import BindError, UserError, did_you_mean
 from slackwater.sql.context import Bound, Context
 from slackwater.sql.items import Item, arguments_of
 from slackwater.sql.scope import NO_ALIASES, Aliases, Resolver, Scope, leaf, with_fields
@@ -76,12 +76,12 @@ class Workbench:
                     return self._star_of_count(node)
                 case exp.Column():
                     return names.resolve(node)
-                case exp.Placeholder() | exp.Parameter():
-                    raise self.context.refuse("a parameter marker", node)
-                case exp.DataType() if node.find(exp.Column):
-                    raise self.context.wrong(f"no type `{node.sql('spark')}`", node)
-                case exp.Identifier() | exp.DataType() | exp.Var():
+                case exp.DataType():
+                    return self._type(node)
+                case exp.Identifier() | exp.Var():
                     return node.copy()
+                case exp.In() if not node.expressions and not node.args.get("query"):
+                    raise self.context.wrong("IN needs a list or a sub-query", node)
                 case exp.Func() if function_name(node) in GENERATORS:
                     raise self.context.wrong(f"{function_name(node)} makes rows, so it cannot stand here", node)
                 case exp.Func() if any(map(is_star, node.expressions)) and not self.context.is_aggregate(node):
@@ -91,6 +91,14 @@ class Workbench:
                     return with_parts(node, lambda part: visit(part, inner))
 
         return with_needed_parentheses(visit(self._with_named_windows(tree), names))
+
+    def _type(self, node: exp.DataType) -> exp.Expr:
+        """A type as it is written, if Spark has it."""
+        try:
+            Type.parse(node.sql("spark"))
+        except UserError as error:
+            raise self.context.wrong(error.message, node.parent or node, error.hint) from None
+        return node.copy()
 
     # --- stars -----------------------------------------------------------------------------------------------------
 
@@ -151,7 +159,7 @@ class Workbench:
         return marker
 
     def _with_named_windows(self, tree: exp.Expr) -> exp.Expr:
-        if not self.windows or not tree.find(exp.Window):
+        if not tree.find(exp.Window):
             return tree
         return tree.copy().transform(lambda n: with_named_window(n, self.windows, self.context))
 
@@ -169,7 +177,7 @@ class Workbench:
         """A written tree as a scalar, in a clause that takes nothing more."""
         self.refuse_aggregates(tree, where)
         if query := tree.find(exp.Query):
-            raise self.context.refuse(f"a sub-query inside {where}", query)
+            raise self.context.refuse(f"a sub-query inside {where}", query, "join with it as a derived table")
         return self.scalar(self.resolve(tree))
 
     def generator(self, tree: exp.Expr) -> Scalar:
