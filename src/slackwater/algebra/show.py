@@ -104,17 +104,27 @@ class _Printer:
     def _find_shared(self, relation: Relation) -> None:
         uses: dict[int, int] = {}
         for node in relation.walk():
+            if self._is_silent(node):
+                continue
             for below in node.inputs:
-                uses[id(below)] = uses.get(id(below), 0) + 1
+                shown = self._shown(below)
+                uses[id(shown)] = uses.get(id(shown), 0) + 1
         for node in relation.walk():
             if uses.get(id(node), 0) > 1 and node.inputs:
                 self._shared[id(node)] = f"#{len(self._shared) + 1}"
 
+    def _is_silent(self, relation: Relation) -> bool:
+        return self._brief and keeps_columns(relation)
+
+    def _shown(self, relation: Relation) -> Relation:
+        """The relation itself, or what it only keeps columns of."""
+        while self._is_silent(relation):
+            relation = relation.inputs[0]
+        return relation
+
     def _tree(self, relation: Relation, indent: str, branch: str, rest: str) -> Iterator[str]:
+        relation = self._shown(relation)
         mark = self._shared.get(id(relation))
-        if self._brief and not mark and keeps_columns(relation):
-            yield from self._tree(relation.inputs[0], indent, branch, rest)
-            return
         if mark and id(relation) in self._printed:
             yield f"{indent}{branch}{mark} (see above)"
             return
