@@ -60,13 +60,13 @@ class Explorer:
 
         for form in wanted:
             demand(form)
-        found = 0
+        found, stopped = 0, False
         while queue:
-            if len(seen) > self.budget.forms or found > self.budget.alternatives:
+            if not stopped and (len(seen) > self.budget.forms or found > self.budget.alternatives):
                 self.trace.limited(f"exploration stopped at {len(seen)} forms and {found} alternatives")
-                break
+                stopped = True
             _, _, form = heapq.heappop(queue)
-            for alternative in self._expand(form):
+            for alternative in self._expand_to_batch(form) if stopped else self._expand(form):
                 found += 1
                 for leaf in alternative.leaves():
                     demand(leaf)
@@ -80,6 +80,11 @@ class Explorer:
         if not found:
             found = [a for rule in applicable if rule.name == LAST_RESORT for a in self._fire(rule, form)]
         return found
+
+    def _expand_to_batch(self, form: Form) -> list[Alternative]:
+        """Snapshots from snapshots alone: beyond its budget the exploration still finds the batch plan."""
+        rules = (rule for rule in self.rules.for_form(form) if rule.family is Family.SNAPSHOT)
+        return [a for rule in rules for a in self._fire(rule, form)]
 
     def _fire(self, rule: FormRule, form: Form) -> list[Alternative]:
         found = []

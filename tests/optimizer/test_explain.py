@@ -1,0 +1,177 @@
+"""What is said of plans: text, timeline, pictures, alternatives."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from tests.optimizer.test_tempura_example import SALES_STATUS, arrivals, planned
+
+from slackwater.algebra.canonical import canonical
+from slackwater.catalog.statistics import Arrival, TableStatistics
+from slackwater.catalog.table import Catalog, table
+from slackwater.cost.model import RowsCost
+from slackwater.plan.alternatives import ALL, BATCH, explain_alternatives
+from slackwater.plan.draw import plan_to_dot, plan_to_html, plan_to_mermaid
+from slackwater.plan.explain import explain, number, timeline, verdict
+from slackwater.plan.plan import Plan
+from slackwater.plan.planner import Options, plan_query
+from slackwater.rules.normalize import normalize
+from slackwater.search.explore import Budget
+from slackwater.sql.bind import bind
+from slackwater.time.timeline import Timeline
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return planned(arrivals(), "maintain").plan
+
+
+def test_costs_only_on_request(plan: Plan) -> None:
+    assert "cost" not in explain(plan).replace("-cost", "").replace("cost :=", "").replace("cost IS", "")
+    told = explain(plan, costs=True)
+    assert "weight 0.2 · cost 9 (batch 0)" in told
+    assert "weighted sum: 11.8 against 17, 31 % cheaper than batch" in told
+
+
+def test_one_run(plan: Plan) -> None:
+    assert "run 2 of 2" in explain(plan, run=2)
+    assert "run 1 of 2" not in explain(plan, run=2)
+
+
+def test_timeline(plan: Plan) -> None:
+    (state,) = plan.states
+    heading, saved, answer = timeline(plan).splitlines()
+    assert heading.split() == ["t1", "t2"]
+    assert saved.split() == [state.name, "save", "load"]
+    assert answer.split() == ["answer", "deliver"]
+
+
+def test_every_source_is_called_by_what_it_holds(plan: Plan) -> None:
+    text = str(plan)
+    assert not re.search(r"__[vd]\d", text), "a technical name"
+    for told in ("sales (what arrived at t2)", "returns (as of t2)", f"state {plan.states[0].name} (saved t1)"):
+        assert told in text
+
+
+@pytest.mark.parametrize(
+    "rank, batch, told",
+    [(5.0, 10.0, "50 % cheaper"), (10.0, 10.0, "as cheap as batch"), (11.0, 10.0, "dearer than batch")],
+)
+def test_the_verdict_is_honest(rank: float, batch: float, told: str, plan: Plan) -> None:
+    assert told in verdict(replace(plan, rank=rank, batch_rank=batch))
+
+
+def test_numbers_are_short() -> None:
+    assert [number(n) for n in (0, 0.012, 0.2, 9, 11.8, 1234.5, 7e9)] == [
+        "0",
+        "0.012",
+        "0.2",
+        "9",
+        "11.8",
+        "1,234",
+        "7,000,000,000",
+    ]
+
+
+def test_pictures_have_every_step_and_no_dangling_arrow(plan: Plan) -> None:
+    mermaid, dot = plan_to_mermaid(plan), plan_to_dot(plan)
+    for text, arrow in ((mermaid, r"(\w+) --> (\w+)"), (dot, r"(\w+) -> (\w+);")):
+        ends = {end for pair in re.findall(arrow, text) for end in pair}
+        known = set(re.findall(r"^ *((?:step|source)\d+)\b", text, re.MULTILINE))
+        assert ends <= known
+        assert {f"step{i}" for i in range(1, len(plan.steps) + 1)} <= known
+    assert dot.count("{") == dot.count("}")
+
+
+def test_names_are_escaped_in_pictures(plan: Plan) -> None:
+    odd = replace(plan, times=('<b>"early"</b>', "late"))
+    assert '<b>"early"' not in plan_to_html(odd)
+    assert '\\"early\\"' in plan_to_dot(odd)
+    assert "#quot;early#quot;" in plan_to_mermaid(odd)
+
+
+class Balance(HTMLParser):
+    """Every tag that opens closes, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag not in ("script", "link", "img", "iframe"), "something from elsewhere"
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_a_plan_shows_itself_in_a_notebook(plan: Plan) -> None:
+    page = plan._repr_html_()
+    checker = Balance()
+    checker.feed(page)
+    assert not checker.open
+    assert "31 % cheaper than batch" in page
+    assert page.count("<details>") == len(plan.steps)
+
+
+def test_a_budget_that_was_hit_is_said_everywhere(plan: Plan) -> None:
+    short = replace(plan, limits=("exploration stopped at 3 forms",))
+    assert "INCOMPLETE: exploration stopped at 3 forms" in explain(short)
+    assert "Incomplete: exploration stopped at 3 forms" in plan_to_html(short)
+
+
+def test_runs_without_steps_say_so() -> None:
+    late = planned(arrivals(), sql=SALES_STATUS).plan
+    idle = [run for run in late.runs if not late.run(run)]
+    assert explain(late).count("nothing to do") == len(idle)
+
+
+CATALOG = Catalog.of([table("t", {"k": "int", "v": "int"}), table("u", {"k": "int", "w": "int"})])
+KNOWN = {
+    "t": TableStatistics((Arrival(900), Arrival(50), Arrival(50)), {"k": 100}),
+    "u": TableStatistics((Arrival(90), Arrival(5), Arrival(5)), {"k": 100}),
+}
+
+
+@pytest.mark.parametrize("deliver, count", [("final", 1), ("every", 4)])
+def test_alternatives(deliver: str, count: int) -> None:
+    query = canonical(normalize(bind("SELECT t.k, sum(w) AS s FROM t LEFT JOIN u USING (k) GROUP BY t.k", CATALOG)))
+    timeline = Timeline.of(["a", "b", "c"], [0.2, 0.2, 1], deliver)
+    options = Options(model=RowsCost())
+    comparisons = explain_alternatives(query, KNOWN, timeline, options)
+    assert len(comparisons) == count
+    plan = plan_query(query, KNOWN, timeline, options).plan
+    whole = comparisons[0]
+    assert (whole.winner.cost, whole.winner.rules) == (plan.cost, plan.rules)
+    names = [candidate.name for candidate in whole.candidates]
+    assert names == ["maintain", "hold-back", ALL, BATCH]
+    assert whole.runner_up is not None
+    assert whole.runner_up.name.startswith("runner-up: without ")
+    for comparison in comparisons[1:]:
+        assert len(comparison.delivers) == 1
+
+
+def test_alternatives_of_one_method_alone() -> None:
+    query = canonical(normalize(bind("SELECT k, sum(v) AS s FROM t GROUP BY k", CATALOG)))
+    (only,) = explain_alternatives(query, KNOWN, Timeline.of(["a", "b", "c"]), Options(methods=("maintain",)))
+    assert [candidate.name for candidate in only.candidates] == ["maintain", ALL, BATCH]
+
+
+def test_a_tiny_budget_makes_a_partial_plan_that_says_so() -> None:
+    query = canonical(normalize(bind("SELECT t.k, sum(w) AS s FROM t JOIN u USING (k) GROUP BY t.k", CATALOG)))
+    options = Options(model=RowsCost(), budget=Budget(forms=6))
+    plan = plan_query(query, KNOWN, Timeline.of(["a", "b", "c"]), options).plan
+    assert plan.limits
+    assert "INCOMPLETE" in str(plan)
+
+
+@pytest.mark.parametrize("forms", range(1, 16))
+def test_whatever_the_budget_there_is_a_plan(forms: int) -> None:
+    query = canonical(normalize(bind("SELECT t.k, sum(w) AS s FROM t JOIN u USING (k) GROUP BY t.k", CATALOG)))
+    options = Options(model=RowsCost(), budget=Budget(forms=forms))
+    plan = plan_query(query, KNOWN, Timeline.of(["a", "b", "c"]), options).plan
+    assert bool(plan.limits) is ("INCOMPLETE" in str(plan))
+    assert plan.rank <= plan.batch_rank
