@@ -94,3 +94,10 @@ def test_marks_of_two_sub_queries_are_told_apart() -> None:
         "SELECT t.i FROM t WHERE NOT (t.k IN (SELECT u.k FROM u WHERE u.k = 1))"
         " OR t.k NOT IN (SELECT v.k FROM t AS v WHERE v.i = 1)"
     )
+
+
+def test_an_aggregate_of_which_nothing_is_read_keeps_the_columns_of_the_call_it_keeps() -> None:
+    answers_alike(
+        "SELECT t.k FROM t WHERE EXISTS"
+        " (SELECT 1 FROM (SELECT min(v.x) AS y, count(*) OVER () AS n FROM (VALUES (1), (2)) AS v(x)) AS q)"
+    )

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from slackwater.algebra.relation import (
     Aggregate,
+    AggregateCall,
     Expand,
     Filter,
     Generate,
@@ -55,8 +56,8 @@ def _reads(node: Relation, needed: Columns) -> tuple[Columns, ...]:
         case Project():
             return (frozenset[Column]().union(*(s.columns for c, s in node.items if c in needed)),)
         case Aggregate():
-            calls = [call for column, call in node.calls if column in needed]
-            return (frozenset(node.keys).union(*(s.columns for call in calls for s in call.scalars)),)
+            read = (s.columns for _, call in _kept_calls(node, needed) for s in call.scalars)
+            return (frozenset(node.keys).union(*read),)
         case Window():
             calls_read = frozenset[Column]().union(*(w.columns for column, w in node.calls if column in needed))
             return ((needed - {column for column, _ in node.calls}) | calls_read,)
@@ -88,9 +89,7 @@ def _narrowed(node: Relation, inputs: tuple[Relation, ...], needed: Columns) -> 
         case Project():
             return Project(inputs[0], tuple(item for item in node.items if item[0] in needed))
         case Aggregate():
-            calls = tuple(pair for pair in node.calls if pair[0] in needed)
-            # Without keys and calls there would be nothing to say, though there is one row to say it of.
-            return replace(node, input=inputs[0], calls=calls if node.keys or calls else node.calls[:1])
+            return replace(node, input=inputs[0], calls=_kept_calls(node, needed))
         case Window():
             windows = tuple(pair for pair in node.calls if pair[0] in needed)
             return _keeping(Window(inputs[0], windows) if windows else inputs[0], needed)
@@ -100,6 +99,12 @@ def _narrowed(node: Relation, inputs: tuple[Relation, ...], needed: Columns) -> 
             return Union(inputs, tuple(node.names[i] for i in kept), sources)
         case _:
             return node.with_inputs(*inputs)
+
+
+def _kept_calls(node: Aggregate, needed: Columns) -> tuple[tuple[Column, AggregateCall], ...]:
+    """Without keys and calls there would be nothing to say, though there is one row to say it of."""
+    calls = tuple(pair for pair in node.calls if pair[0] in needed)
+    return calls if node.keys or calls else node.calls[:1]
 
 
 def _keeping(relation: Relation, needed: Columns) -> Relation:
