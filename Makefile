@@ -7,11 +7,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
 
-.PHONY: help demo test lint types layers unit format docs clean
+.PHONY: help demo test lint types layers unit test-workloads format docs clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(STAMP) ## See Slackwater at work on one query
 	@$(BIN)/slackwater demo
@@ -30,6 +30,9 @@ layers: $(STAMP) ## Check that nothing below imports anything above
 
 unit: $(STAMP) ## Run the tests, with coverage
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term
+
+test-workloads: $(STAMP) ## Plan and simulate every benchmark query in every setting
+	SLACKWATER_EVERY_SETTING=1 $(BIN)/pytest -n $(WORKERS) tests/workloads/test_simulated_plans.py
 
 format: $(STAMP) ## Format the code and mend what can be mended
 	$(BIN)/ruff check --fix-only

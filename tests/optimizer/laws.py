@@ -1,0 +1,49 @@
+"""Random laws: every alternative of every form of a random query over random arrivals, against brute force.
+
+    python -m tests.optimizer.laws --cases 100000 --seed 1
+
+looks for broken ones, on all cores, and prints each as small as it can be made.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from tests.optimizer.movements import Movements, make_movements
+from tests.optimizer.truth import Truth
+from tests.strategies.choices import Choices
+from tests.strategies.queries import Case, Family, make_case
+from tests.strategies.search import Search
+
+
+@dataclass(frozen=True)
+class LawCase:
+    """A query, its arrivals, and how its deltas are spelt."""
+
+    case: Case
+    movements: Movements
+    long_spelling: bool
+
+
+def make_law_case(choices: Choices, family: Family) -> LawCase:
+    case = make_case(choices, family)
+    return LawCase(case, make_movements(choices, case.database, choices.between(1, 3)), choices.chance(2))
+
+
+def check_laws(made: LawCase) -> None:
+    """Fails at the first alternative that is not what its form means."""
+    truth = Truth(made.case, made.movements, made.long_spelling)
+    for cell, alternative in truth.every_alternative():
+        found, wanted = truth.value(cell, alternative), truth.wanted(cell)
+        assert found == wanted, (
+            f"{alternative.rule}: {cell.form} in interval {cell.interval}\n"
+            f"missing {dict(wanted - found)}\nextra {dict(found - wanted)}\n{made}"
+        )
+
+
+LAWS: Search[LawCase] = Search(make_law_case, check_laws)
+
+
+if __name__ == "__main__":
+    sys.exit(LAWS.main())

@@ -1,0 +1,117 @@
+"""Random plans: a random query over random arrivals, planned in a random setting, must deliver what batch answers.
+
+    python -m tests.optimizer.plans --cases 1000000 --seed 1
+
+looks for cases that do not, on all cores, and prints each kind of failure as small as it can be made.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tests.compare import differences, rows_of, same
+from tests.optimizer.movements import Movements, changes, make_movements
+from tests.strategies.choices import Choices
+from tests.strategies.queries import Case, Family, make_case
+from tests.strategies.search import Search
+
+from slackwater.cost.objective import Custom, LastRunFirst, Objective, Vector
+from slackwater.engine.simulate import Simulator
+from slackwater.rules.catalogue import EXPLORE_RULES, METHODS, RULES
+from slackwater.rules.generate.snapshots import snapshot_of_operator
+
+SWITCHES = tuple(r.name for r in RULES if r is not snapshot_of_operator) + tuple(r.name for r in EXPLORE_RULES)
+SUBSETS: Sequence[tuple[str, ...] | None] = (None, ("maintain",), ("hold-back",), METHODS, ())
+
+
+def _late_runs_twice(cost: Vector) -> float:
+    return sum(cost) + cost[-1]
+
+
+OBJECTIVES: Sequence[Objective | None] = (None, LastRunFirst(), Custom(_late_runs_twice))
+
+
+@dataclass(frozen=True)
+class PlanCase:
+    """A query, its arrivals, and how it is planned."""
+
+    case: Case
+    movements: Movements
+    runs: int
+    deliver: str | tuple[int, ...]
+    weights: tuple[float, ...]
+    methods: tuple[str, ...] | None
+    disable: tuple[str, ...]
+    seed: int | None
+    objective: Objective | None
+
+    def __repr__(self) -> str:
+        setting = (
+            f"deliver={self.deliver!r}, weights={self.weights}, methods={self.methods}, disable={self.disable}, "
+            f"seed={self.seed}, objective={self.objective}"
+        )
+        arriving = "\n".join(
+            f"    {name} run {run}: + {list(m.inserts)} - {list(m.deletes)}"
+            for name, moves in self.movements.items()
+            for run, m in enumerate(moves, start=1)
+        )
+        return f"{self.case!r}\n{arriving}\n    {setting}"
+
+
+def make_plan_case(choices: Choices, family: Family) -> PlanCase:
+    """The case that these choices lead to."""
+    case = make_case(choices, family)
+    runs = choices.pick((2, 1, 3, 4))
+    movements = make_movements(choices, case.database, runs)
+    deliver: str | tuple[int, ...] = choices.pick(("final", "every"))
+    if choices.chance(4):
+        deliver = tuple(sorted(choices.several(range(1, runs + 1), 1, runs)))
+    weights = tuple(choices.pick((1.0, 0.1, 0.5, 0.0, 10.0)) for _ in range(runs))
+    methods = choices.pick(SUBSETS)
+    disable: tuple[str, ...] = ()
+    if choices.chance(2):
+        disable = tuple(choices.several(SWITCHES, 1, choices.pick((3, len(SWITCHES)))))
+    seed = choices.below(1000) if choices.below(4) else None
+    return PlanCase(case, movements, runs, deliver, weights, methods, disable, seed, choices.pick(OBJECTIVES))
+
+
+def check_plan(planned: PlanCase) -> None:
+    """Fails where a run delivers something else than batch, or does not deliver as asked."""
+    database = planned.case.database
+    keys = {s.name: [sorted(key) for key in s.keys] for s in database.schemas if s.name in planned.movements}
+    if not planned.movements:
+        return  # a query over no table has nothing to plan
+    simulator = Simulator(changes(database, planned.movements), keys=keys)
+    found = simulator.simulate(
+        planned.case.sql,
+        deliver=planned.deliver,
+        weights=planned.weights,
+        methods=planned.methods,
+        disable=planned.disable,
+        seed=planned.seed,
+        objective=planned.objective,
+    )
+    delivering = {"final": (planned.runs,), "every": tuple(range(1, planned.runs + 1))}
+    wanted = delivering[planned.deliver] if isinstance(planned.deliver, str) else planned.deliver
+    for run, (result, answer) in enumerate(zip(found.results[1:], found.batch[1:], strict=True), start=1):
+        assert (result is not None) is (run in wanted), f"delivery: run {run} does not do as asked"
+        if result is None:
+            continue
+        assert answer is not None
+        assert result.column_names == answer.column_names
+        expected, actual = rows_of(answer), rows_of(result)
+        problems = differences(expected, actual)
+        assert not problems, f"{', '.join(found.plan.rules)}: run {run}\n" + "\n".join([*problems, repr(planned)])
+        for one, other in zip(expected, actual, strict=True):
+            assert all(same(one[p], other[p]) for p in planned.case.ordered_by), (
+                f"order: {other} stands where {one} does"
+            )
+
+
+PLANS: Search[PlanCase] = Search(make_plan_case, check_plan)
+
+
+if __name__ == "__main__":
+    sys.exit(PLANS.main())

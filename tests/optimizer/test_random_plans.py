@@ -1,0 +1,22 @@
+"""Random queries over random arrivals, planned at random: what a run delivers is what batch answers.
+
+3,000 cases, the same at every run. Methods, rules, prices, weights, objectives and deliveries vary with the query and
+the data: they may change the plan, never the answer. To look for more:
+
+    python -m tests.optimizer.plans --cases 1000000 --seed 1
+"""
+
+from __future__ import annotations
+
+import pytest
+from tests.optimizer.plans import PLANS
+from tests.strategies.queries import Family
+from tests.strategies.search import batches
+
+CASES = 3_000
+BATCH = 25
+
+
+@pytest.mark.parametrize("family,seeds", batches(CASES, 0, BATCH))
+def test_delivers_what_batch_answers(family: Family, seeds: range) -> None:
+    assert PLANS.failures(family, seeds) == []
