@@ -114,7 +114,7 @@ class Origins(Expressions):
 
     def _on(self, left: Origin, right: Origin) -> str:
         mine, theirs = Scope(left.outward), Scope(right.outward)
-        term = self.choices.pick(right.outward)
+        term = self.choices.pick([term for term in right.outward if mine.like(term.kind)] or right.outward)
         other = self.column_like(mine, term.kind)
         operator = self.choices.pick(COMPARISONS) if self.choices.chance(4) else "="
         tests = [f"{other.text} {operator} {term.text}"]

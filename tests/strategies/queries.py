@@ -365,7 +365,7 @@ class Queries(Subqueries):
     def _total(self, columns: tuple[Column, ...]) -> tuple[tuple[SortBy, ...], str]:
         positions = self.choices.several(range(len(columns)), len(columns), len(columns))
         order = tuple(SortBy(position, self.choices.pick(DIRECTIONS)) for position in positions)
-        offset = " OFFSET 1" if self.choices.chance(4) else ""
+        offset = " OFFSET 1" if self.choices.chance(6) else ""
         return order, f"LIMIT {self.choices.between(1, 4)}{offset}"
 
 

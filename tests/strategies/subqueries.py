@@ -162,7 +162,7 @@ class Subqueries(Origins):
 
     def _tie(self, inner: Scope) -> str:
         """A condition between an inner and an outer column."""
-        outer = self.choices.pick(inner.outer)
+        outer = self.choices.pick([term for term in inner.outer if inner.like(term.kind)] or inner.outer)
         mine = self.column_like(inner, outer.kind)
         operator = "=" if self.choices.chance(2) else self.choices.pick(("=", *COMPARISONS[1:], "<=>"))
         test = f"{mine.text} {operator} {outer.text}"
