@@ -165,8 +165,14 @@ class _Printer:
 
     def _call(self, call: AggregateCall) -> str:
         inner = ", ".join(self._scalar(a) for a in call.arguments) or ("*" if call.function == "count" else "")
-        text = f"{call.function}({'distinct ' if call.distinct else ''}{inner})"
-        return f"{text} filter ({self._scalar(call.filter)})" if call.filter else text
+        order = ", ".join(f"{self._scalar(key)}{' desc' if descending else ''}" for key, descending in call.order)
+        parts = [
+            f"{call.function}({'distinct ' if call.distinct else ''}{inner})",
+            f"within ({order})" if order else "",
+            "ignoring nulls" if call.ignore_nulls else "",
+            f"filter ({self._scalar(call.filter)})" if call.filter else "",
+        ]
+        return " ".join(part for part in parts if part)
 
     def _window(self, call: WindowCall) -> str:
         parts = [f"by {self._columns(call.partition)}" if call.partition else ""]
