@@ -224,6 +224,10 @@ def read_test(scalar: Scalar) -> Test | None:
     tree = scalar.tree
     if isinstance(tree, exp.Paren):
         tree = tree.unnest()
+    if tree.args.get("negate"):
+        plain = tree.copy()
+        plain.set("negate", None)
+        return Negation(_inside(plain, scalar))
     if (sign := _SIGNS.get(type(tree))) is not None:
         return _comparison(tree, sign, scalar)
     match tree:
@@ -268,6 +272,15 @@ def year_of(scalar: Scalar) -> Column | None:
     return next(iter(scalar.columns)) if isinstance(tree, exp.Year) and len(scalar.columns) == 1 else None
 
 
+_DATE_PARTS: dict[type[exp.Expr], float] = {
+    exp.Month: 12,
+    exp.Day: 31,
+    exp.Quarter: 4,
+    exp.DayOfWeek: 7,
+    exp.Hour: 24,
+}
+
+
 def _most_values(tree: exp.Expr) -> float | None:
     if isinstance(tree, (exp.Literal, exp.Null)):
         return 1
@@ -275,12 +288,15 @@ def _most_values(tree: exp.Expr) -> float | None:
         return _most_values(tree.this)
     if isinstance(tree, (exp.Predicate, exp.Not, exp.And, exp.Or, exp.Boolean)):
         return 2
+    if isinstance(tree, exp.Substring):
+        length = _constant(tree.args["length"]) if tree.args.get("length") is not None else None
+        return 10.0 ** min(length, 9.0) if isinstance(length, float) and length >= 0.0 else None
     if isinstance(tree, exp.Case):
         branches = [branch.args["true"] for branch in tree.args["ifs"]]
         default = tree.args.get("default")
         counts = [_most_values(b) for b in [*branches, *([default] if default is not None else [])]]
         return None if None in counts else sum(c for c in counts if c is not None)
-    return {exp.Month: 12.0, exp.Day: 31.0, exp.Quarter: 4.0, exp.DayOfWeek: 7.0, exp.Hour: 24.0}.get(type(tree))
+    return _DATE_PARTS.get(type(tree))
 
 
 def _inside(tree: exp.Expr, scalar: Scalar) -> Scalar:

@@ -1,4 +1,8 @@
-"""What is known of the data: how many rows arrive, change and go at each run, and how columns are spread."""
+"""What is known of the data: how many rows arrive, change and go at each run, and how columns are spread.
+
+Numbers stand for themselves, dates and times for days since 1970, so that ranges of either are pairs of numbers.
+`catalog.measured` counts statistics on data at hand; a catalog file states them.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +31,27 @@ class Arrival:
 
 @dataclass(frozen=True)
 class TableStatistics:
-    """A table's arrivals, one a run, and its columns' distinct values and share of nulls."""
+    """A table's arrivals, one a run, and how its columns are spread over all rows that ever arrive.
+
+    Of a column that is left out nothing is known. `arrives_with` names, for a column that refers to another table's
+    key, that table, where a row always comes at the same run as the row it refers to: a line with its order.
+    """
 
     arrivals: tuple[Arrival, ...]
     distinct: Mapping[str, float] = field(default_factory=dict)
     null_share: Mapping[str, float] = field(default_factory=dict)
-    row_bytes: float = 100.0
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    widths: Mapping[str, float] = field(default_factory=dict)
+    arrives_with: Mapping[str, str] = field(default_factory=dict)
 
     def rows(self, run: int) -> float:
         """Rows present after a run."""
         return max(0.0, sum(arrival.growth for arrival in self.arrivals[:run]))
+
+    @property
+    def total(self) -> float:
+        """The most rows that are ever present."""
+        return max((self.rows(run) for run in range(1, len(self.arrivals) + 1)), default=0.0)
 
     def change(self, run: int) -> Arrival:
         return self.arrivals[run - 1] if 1 <= run <= len(self.arrivals) else Arrival(0.0)

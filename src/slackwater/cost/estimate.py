@@ -1,221 +1,134 @@
-"""How many rows: classical estimates for relations, applied to snapshots and deltas alike.
+"""What an estimate is: rows, how columns are spread over them, and what of a change comes, changes and goes.
 
-`Estimator.of` works on any expression, given estimates of its leaves. A snapshot's leaves are the tables at a version;
-a delta is estimated by its own law, from the deltas and snapshots it reads. Formulas: equality 1/V, ranges a third,
-joins |L||R|/max(V), groups the product of distinct keys but no more than rows, unmatched rows (1−p)^|R|.
-                                                                              [Selinger et al. 79, Tang et al. 2020]
+Columns are asked for one at a time and worked out when asked, down to the statistics of the base table, so an estimate
+of a wide relation costs no more than the columns that matter. Read next: `selectivity` for predicates, `cardinality`
+for operators, `changes` for deltas.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import singledispatchmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
-from slackwater.algebra.predicates import column_equality, equality_sides, is_null_test
-from slackwater.algebra.relation import (
-    Aggregate,
-    Expand,
-    Filter,
-    Generate,
-    Join,
-    JoinKind,
-    Limit,
-    Project,
-    Relation,
-    Union,
-    Values,
-    Window,
-)
-from slackwater.algebra.scalar import Scalar, conjuncts, disjuncts
 from slackwater.algebra.schema import Column
+from slackwater.catalog.statistics import Arrival
 
-RANGE = 1 / 3
-UNKNOWN_PREDICATE = 0.25
-GENERATED_ROWS = 3.0
-BYTES_A_COLUMN = 10.0
+Changes = Arrival
+"""Inserts, updates and deletes of a delta, apart; an update is two rows of a signed delta."""
+
+NO_CHANGES = Changes(0.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Values that come run by run: those of a span of runs are of no other span.
+
+    Columns of one cluster (an order's key and its lines' reference to it) cover the same values in the same runs.
+    `share` is how much of the whole domain the span covers.
+    """
+
+    name: str
+    first: int
+    last: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How a column's values lie: how many there are, out of how many, and between which.
+
+    `domain` counts the values that the column could have had if no filter had been there and nothing were still to
+    arrive: what a join partner is drawn from. `bell` is mean and deviation where values lie about a mean, as sums do;
+    `origin` the base table whose column it is.
+    """
+
+    values: float
+    domain: float
+    nulls: float = 0.0
+    low: float | None = None
+    high: float | None = None
+    cluster: Cluster | None = None
+    guessed: bool = False
+    bell: tuple[float, float] | None = None
+    origin: str | None = None
+
+    def thinned(self, rows: float, share: float) -> Spread:
+        """Among a share of so many rows."""
+        return replace(self, values=thinned(self.values, rows, share)) if share < 1.0 else self
+
+
+Find = Callable[[Column], Spread | None]
+Keys = tuple[frozenset[Column], ...]
+
+
+@dataclass(eq=False, slots=True)
 class Estimate:
-    """Rows, and distinct values of columns where known."""
+    """Rows of a relation, and of a change what kinds they are.
+
+    `whole` is what the rows would be without filters, over all of time; `keys` are column sets known to be unique;
+    `width` the bytes of a row, where more is known than the types say.
+    """
 
     rows: float
-    distinct: Mapping[Column, float] = field(default_factory=dict)
+    find: Find | None = field(default=None, repr=False)
+    whole: float = -1.0
+    keys: Keys = ()
+    changes: Changes | None = None
+    width: float | None = None
+    _known: dict[Column, Spread] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.whole < self.rows:
+            self.whole = self.rows
+
+    def spread(self, column: Column) -> Spread:
+        """How a column is spread; a guess where nothing is known."""
+        known = self._known.get(column)
+        if known is None:
+            found = self.find(column) if self.find is not None else None
+            known = found if found is not None else guess(self.rows)
+            self._known[column] = known
+        return known
 
     def values(self, column: Column) -> float:
-        """Distinct values of a column: never more than rows."""
-        known = self.distinct.get(column)
-        return max(1.0, min(known if known is not None else self.rows**0.75, self.rows))
+        """Distinct values of a column: at least one, never more than rows."""
+        return max(1.0, min(self.spread(column).values, self.rows))
 
-    def scaled(self, rows: float) -> Estimate:
-        return Estimate(max(0.0, rows), self.distinct)
+    def is_unique(self, columns: frozenset[Column]) -> bool:
+        return any(key <= columns for key in self.keys)
 
-
-@dataclass(frozen=True)
-class Estimator:
-    """Estimates expressions over leaves that `leaf` knows."""
-
-    leaf: Callable[[Relation], Estimate]
-
-    def of(self, relation: Relation) -> Estimate:
-        if not relation.inputs and not isinstance(relation, Values):
-            return self.leaf(relation)
-        return self._of(relation)
-
-    @singledispatchmethod
-    def _of(self, relation: Relation) -> Estimate:
-        return self.of(relation.inputs[0])
-
-    @_of.register
-    def _(self, relation: Values) -> Estimate:
-        return Estimate(float(len(relation.rows)))
-
-    @_of.register
-    def _(self, relation: Filter) -> Estimate:
-        below = self.of(relation.input)
-        return below.scaled(below.rows * selectivity(relation.predicate, below))
-
-    @_of.register
-    def _(self, relation: Project) -> Estimate:
-        below = self.of(relation.input)
-        distinct: dict[Column, float] = {}
-        for column, scalar in relation.items:
-            if scalar.column is not None:
-                if scalar.column in below.distinct:
-                    distinct[column] = below.distinct[scalar.column]
-            else:
-                distinct[column] = min(below.rows, math.prod(below.values(c) for c in scalar.columns))
-        return Estimate(below.rows, distinct)
-
-    @_of.register
-    def _(self, relation: Join) -> Estimate:
-        left, right = self.of(relation.left), self.of(relation.right)
-        both = Estimate(left.rows * right.rows, {**left.distinct, **right.distinct})
-        matching = join_selectivity(relation, left, right)
-        inner = both.rows * matching
-        partners = right.rows * matching
-        unmatched = left.rows * _none_of(matching, right.rows)
-        match relation.kind:
-            case JoinKind.INNER:
-                return both.scaled(inner)
-            case JoinKind.LEFT:
-                return both.scaled(inner + unmatched)
-            case JoinKind.FULL:
-                return both.scaled(inner + unmatched + right.rows * _none_of(matching, left.rows))
-            case JoinKind.SEMI:
-                return left.scaled(min(left.rows - unmatched, left.rows * max(partners, 0.0)))
-            case JoinKind.ANTI:
-                return left.scaled(unmatched)
-
-    @_of.register
-    def _(self, relation: Aggregate) -> Estimate:
-        below = self.of(relation.input)
-        if not relation.keys:
-            return Estimate(1.0)
-        return Estimate(group_count(relation.keys, below), {k: below.values(k) for k in relation.keys})
-
-    @_of.register
-    def _(self, relation: Union) -> Estimate:
-        parts = [self.of(branch) for branch in relation.branches]
-        distinct = {
-            name: max(part.values(source[i]) for part, source in zip(parts, relation.sources, strict=True))
-            for i, name in enumerate(relation.names)
-        }
-        return Estimate(sum(part.rows for part in parts), distinct)
-
-    @_of.register
-    def _(self, relation: Limit) -> Estimate:
-        below = self.of(relation.input)
-        return below if relation.count is None else below.scaled(min(below.rows, float(relation.count)))
-
-    @_of.register
-    def _(self, relation: Expand) -> Estimate:
-        below = self.of(relation.input)
-        copies = {copy: below.values(source) for copy, source in relation.keys}
-        sets = {relation.number: float(len(relation.sets))}
-        return Estimate(below.rows * len(relation.sets), {**below.distinct, **copies, **sets})
-
-    @_of.register
-    def _(self, relation: Generate) -> Estimate:
-        below = self.of(relation.input)
-        return below.scaled(below.rows * GENERATED_ROWS)
-
-    @_of.register
-    def _(self, relation: Window) -> Estimate:
-        return self.of(relation.input)
+    def share(self, rows: float) -> Estimate:
+        """So many of these rows, drawn without looking."""
+        rows = max(0.0, min(rows, self.rows))
+        part = rows / self.rows if self.rows > 0 else 0.0
+        return Estimate(rows, lambda c: self.spread(c).thinned(self.rows, part), self.whole, self.keys)
 
 
-def group_count(keys: tuple[Column, ...], below: Estimate) -> float:
-    """Groups: the most spread key in full, each further one with less weight, never more than rows."""
-    spread = sorted((below.values(key) for key in keys), reverse=True)
-    count = 1.0
-    for position, values in enumerate(spread):
-        count *= values ** (1.0 / (1 << min(position, 4)))
-    return min(count, below.rows)
+def guess(rows: float) -> Spread:
+    """A column of which nothing is known: it repeats, but not much."""
+    values = max(1.0, rows) ** 0.75
+    return Spread(values, values, guessed=True)
 
 
-def selectivity(predicate: Scalar, below: Estimate) -> float:
-    """The share of rows for which a predicate is true."""
-    share = 1.0
-    for part in conjuncts(predicate):
-        share *= _share(part, below)
-    return share
+def thinned(values: float, rows: float, share: float) -> float:
+    """How many of the values are still there among a share of the rows: V (1 − (1 − s)^(n/V)).        [Yao 77]"""
+    if share >= 1.0 or values <= 0.0:
+        return values
+    if share <= 0.0:
+        return 0.0
+    return -values * math.expm1(math.log1p(-share) * max(1.0, rows / values))
 
 
-def _share(part: Scalar, below: Estimate) -> float:
-    branches = disjuncts(part)
-    if len(branches) > 1:
-        missed = 1.0
-        for branch in branches:
-            missed *= 1.0 - selectivity(branch, below)
-        return 1.0 - missed
-    if is_null_test(part) is not None:
-        return 0.1
-    if sides := equality_sides(part):
-        columns = [side.column for side in sides if side.column is not None]
-        return 1.0 / max((below.values(c) for c in columns), default=4.0)
-    return shape_of(part, below)
+def drawn(values: float, times: float) -> float:
+    """How many of the values are drawn at least once in so many draws: V (1 − (1 − 1/V)^n).       [Cárdenas 75]"""
+    if values <= 1.0:
+        return min(1.0, times)
+    return min(times, -values * math.expm1(times * math.log1p(-1.0 / values)))
 
 
-def shape_of(part: Scalar, below: Estimate) -> float:
-    """By the kind of test: lists by their length, ranges and patterns by rule of thumb."""
-    text = part.text
-    if text.startswith("NOT "):
-        return 0.9 if " IS NULL" in text else 0.75
-    if " IN (" in text and len(part.columns) == 1:
-        (column,) = part.columns
-        return min(1.0, (text.count(",") + 1) / below.values(column))
-    if any(sign in text for sign in (" < ", " > ", " <= ", " >= ", " BETWEEN ")):
-        return RANGE if " BETWEEN " not in text else RANGE / 2
-    return UNKNOWN_PREDICATE
-
-
-def join_selectivity(join: Join, left: Estimate, right: Estimate) -> float:
-    """The share of all pairs that match."""
-    share = 1.0
-    both = Estimate(max(left.rows, right.rows), {**left.distinct, **right.distinct})
-    for part in conjuncts(join.condition):
-        pair = column_equality(part)
-        if pair is not None:
-            share /= max(_values_on_side(c, join, left, right) for c in pair)
-        elif (sides := equality_sides(part)) or " IS NOT DISTINCT FROM " in part.text:
-            columns = part.columns
-            share /= (
-                max((_values_on_side(c, join, left, right) for c in columns), default=10.0) if columns or sides else 10
-            )
-        else:
-            share *= shape_of(part, both)
-    return share
-
-
-def _values_on_side(column: Column, join: Join, left: Estimate, right: Estimate) -> float:
-    return (left if column in join.left.columns else right).values(column)
-
-
-def _none_of(share: float, rows: float) -> float:
-    """The chance that a row matches none of so many rows."""
-    if share >= 1.0:
-        return 0.0 if rows > 0 else 1.0
-    return math.exp(rows * math.log1p(-share)) if rows > 0 else 1.0
+def none_of(share: float, rows: float) -> float:
+    """The chance that a row matches none of so many, if each matches with this chance: (1 − p)^n."""
+    if rows <= 0.0 or share <= 0.0:
+        return 1.0
+    return math.exp(rows * math.log1p(-share)) if share < 1.0 else 0.0

@@ -1,8 +1,9 @@
 """What operators cost, as a vector of resources, reduced to one number by prices.
 
-`Engine` is a machine that reads, filters, joins and writes rows: CPU per row and operator, bytes read and written,
-bytes moved between workers, rows held in memory, and a fixed price for every statement. `Rows` is the papers' example:
-only rows that enter a join or an aggregate count, and what an incremental join has in its state already is free.
+`EngineCost` is a Spark-like machine: CPU per row and operator, bytes read and written, bytes moved between workers,
+bytes held in memory, and fixed prices for statements, sources and exchanges. Its unit is the microsecond; its rates
+were fitted to what Spark 4.3 was measured to need (docs/cost.md). `RowsCost` is the papers' example: only rows that
+enter a join or an aggregate count, and what an incremental join has in its state already is free.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from typing import Protocol
 
 from slackwater.algebra.relation import (
     Aggregate,
+    Expand,
     Filter,
+    Generate,
     Join,
+    JoinKind,
     Limit,
     Project,
     Relation,
@@ -22,7 +26,10 @@ from slackwater.algebra.relation import (
     Values,
     Window,
 )
-from slackwater.cost.estimate import BYTES_A_COLUMN, Estimate
+from slackwater.algebra.scalar import conjuncts
+from slackwater.cost.estimate import Estimate
+from slackwater.cost.physical import Operator, is_consolidation, may_broadcast
+from slackwater.cost.width import row_width
 from slackwater.time.forms import Form, Kind
 from slackwater.time.version import OLD
 
@@ -31,7 +38,7 @@ Rows = Callable[[Relation], Estimate]
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What an operator uses."""
+    """What an operator uses: microseconds of CPU, bytes of three kinds, and fixed microseconds."""
 
     cpu: float = 0.0
     io: float = 0.0
@@ -51,12 +58,12 @@ class Resources:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What a unit of each resource costs: microseconds of CPU, bytes, rows in memory, statements."""
+    """Microseconds that a unit of each resource costs: of CPU, a byte of files, of shuffles, in memory, of waiting."""
 
     cpu: float = 1.0
-    io: float = 0.002
+    io: float = 0.0005
     network: float = 0.004
-    memory: float = 0.01
+    memory: float = 0.0002
     fixed: float = 1.0
 
     def of(self, used: Resources) -> float:
@@ -67,6 +74,34 @@ class Prices:
             + self.memory * used.memory
             + self.fixed * used.fixed
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Microseconds of CPU for a row, or a byte, at each kind of work."""
+
+    read: float = 0.02
+    read_byte: float = 0.0006
+    write: float = 0.1
+    write_byte: float = 0.006
+    test: float = 0.015
+    compute: float = 0.04
+    probe: float = 0.015
+    emit: float = 0.04
+    broadcast: float = 1.0
+    shuffle: float = 0.45
+    build: float = 0.2
+    pair: float = 0.005
+    group: float = 0.08
+    group_key: float = 0.02
+    group_call: float = 0.08
+    merge: float = 0.3
+    sort: float = 0.5
+    union: float = 0.005
+    compressed: float = 0.4
+    """What files weigh of what rows weigh."""
+    partials: float = 4.0
+    """Tasks that each may have a partial row of a group."""
 
 
 class CostModel(Protocol):
@@ -85,11 +120,14 @@ class CostModel(Protocol):
 
 @dataclass(frozen=True)
 class EngineCost:
-    """A Spark-like engine."""
+    """A Spark-like engine. `statement`, `source` and `exchange` are waiting that no row count shortens."""
 
     prices: Prices = field(default_factory=Prices)
     statement: float = 100_000.0
-    broadcast_rows: float = 200_000.0
+    broadcast_rows: float = 5_000_000.0
+    source: float = 8_000.0
+    exchange: float = 20_000.0
+    rates: Rates = field(default_factory=Rates)
 
     def compute(self, tree: Relation, rows: Rows) -> float:
         return self.prices.of(self.used(tree, rows))
@@ -99,50 +137,113 @@ class EngineCost:
         total = Resources()
         for node in tree.walk():
             if not isinstance(node, (Form, Values)):
-                total = total + self._operator(node, rows)
+                total = total + self.operator(node, rows)[1]
         return total
 
-    def _operator(self, node: Relation, rows: Rows) -> Resources:
-        out = rows(node).rows
+    def physical(self, node: Relation, rows: Rows) -> Operator:
+        """How the engine would do an operator."""
+        return self.operator(node, rows)[0]
+
+    def operator(self, node: Relation, rows: Rows) -> tuple[Operator, Resources]:
+        """How an operator is done, and what that uses."""
+        rate = self.rates
         match node:
-            case Filter() | Project():
-                return Resources(cpu=0.05 * rows(node.input).rows)
-            case Union():
-                return Resources(cpu=0.01 * out)
             case Join():
-                return self._join(node, rows, out)
+                return self._join(node, rows)
             case Aggregate():
-                below = rows(node.input).rows
-                partial = min(below, 2 * out)
-                return Resources(cpu=0.3 * below + 0.2 * out, network=_bytes(node, partial), memory=out)
+                return self._aggregate(node, rows)
+            case Filter():
+                tests = rate.test * (1 + len(conjuncts(node.predicate)))
+                return Operator.FILTER, Resources(cpu=tests * rows(node.input).rows)
+            case Project():
+                computed = sum(scalar.column is None for _, scalar in node.items)
+                return Operator.PROJECT, Resources(cpu=rate.compute * computed * rows(node.input).rows)
+            case Union():
+                return Operator.UNION, Resources(cpu=rate.union * rows(node).rows)
             case Window():
                 below = rows(node.input).rows
-                return Resources(cpu=1.2 * below, network=_bytes(node, below), memory=below)
+                cpu = (rate.shuffle + rate.sort + rate.group_call * len(node.calls)) * below
+                moved = row_width(node.input) * below
+                return Operator.WINDOW, Resources(cpu=cpu, network=moved, fixed=self.exchange)
             case Limit():
-                return Resources(cpu=0.2 * rows(node.input).rows)
+                return Operator.TOP, Resources(cpu=rate.group * rows(node.input).rows, fixed=self.exchange)
+            case Expand():
+                return Operator.EXPAND, Resources(cpu=rate.emit * rows(node).rows)
+            case Generate():
+                return Operator.GENERATE, Resources(cpu=rate.emit * rows(node).rows)
             case _:
-                return Resources(cpu=0.1 * out)
+                return Operator.SCAN, Resources(cpu=rate.read * rows(node).rows)
 
-    def _join(self, node: Join, rows: Rows, out: float) -> Resources:
-        """A broadcast of the smaller side where it is small, else a shuffle of both."""
-        left, right = rows(node.left).rows, rows(node.right).rows
-        small, large = sorted((left, right))
-        if small <= self.broadcast_rows:
-            return Resources(cpu=0.15 * large + 0.6 * small + 0.1 * out, network=_bytes(node, small), memory=small)
-        moved = _bytes(node.left, left) + _bytes(node.right, right)
-        return Resources(cpu=0.5 * (left + right) + 0.1 * out, network=moved, memory=small)
+    def _aggregate(self, node: Aggregate, rows: Rows) -> tuple[Operator, Resources]:
+        """Partial rows by task, moved by key, merged."""
+        rate = self.rates
+        below, out = rows(node.input).rows, rows(node).rows
+        partial = min(below, rate.partials * out)
+        each = rate.group + rate.group_key * len(node.keys) + rate.group_call * len(node.calls)
+        used = Resources(
+            cpu=each * below + rate.shuffle * partial + rate.merge * out,
+            network=row_width(node) * partial,
+            memory=row_width(node) * out,
+            fixed=self.exchange,
+        )
+        return Operator.CONSOLIDATE if is_consolidation(node) else Operator.AGGREGATE, used
+
+    def _join(self, node: Join, rows: Rows) -> tuple[Operator, Resources]:
+        """The cheapest of what the engine can do: the smaller side sent to all, or both sides moved by key."""
+        left, right, out = rows(node.left).rows, rows(node.right).rows, rows(node).rows
+        rate, emit = self.rates, self.rates.emit * out
+        ways: list[tuple[float, Operator, Resources]] = []
+
+        def offer(operator: Operator, used: Resources) -> None:
+            ways.append((self.prices.of(used), operator, used))
+
+        equal, sides = may_broadcast(node)
+        for small, large, sent in ((right, left, node.right), (left, right, node.left)):
+            if sent not in sides or (small > self.broadcast_rows and (equal or node.kind is not JoinKind.INNER)):
+                continue
+            held = row_width(sent) * small
+            cpu = rate.broadcast * small + emit + (rate.probe * large if equal else rate.pair * small * large)
+            name = Operator.BROADCAST_JOIN if equal else Operator.NESTED_LOOP_JOIN
+            offer(name, Resources(cpu=cpu, memory=held, fixed=self.exchange))
+        if equal or not ways:
+            moved = row_width(node.left) * left + row_width(node.right) * right
+            cpu = rate.shuffle * (left + right) + rate.build * min(left, right) + rate.probe * max(left, right) + emit
+            if not equal:
+                cpu += rate.pair * left * right
+            held = min(row_width(node.left) * left, row_width(node.right) * right)
+            offer(
+                Operator.SHUFFLED_JOIN if equal else Operator.NESTED_LOOP_JOIN,
+                Resources(cpu=cpu, network=moved, memory=held, fixed=2 * self.exchange),
+            )
+        _, operator, used = min(ways, key=lambda way: way[0])
+        return operator, used
 
     def scan(self, form: Form, rows: Estimate) -> float:
-        return self.prices.of(Resources(cpu=0.1 * rows.rows, io=_bytes(form, rows.rows)))
+        return self.load(form, rows)
 
     def save(self, form: Form, rows: Estimate) -> float:
-        return self.prices.of(Resources(cpu=0.3 * rows.rows, io=2 * _bytes(form, rows.rows), fixed=self.statement))
+        size = _width(form, rows) * rows.rows
+        cpu = self.rates.write * rows.rows + self.rates.write_byte * size
+        return self.prices.of(Resources(cpu=cpu, io=self.rates.compressed * size, fixed=self.statement))
 
     def load(self, form: Form, rows: Estimate) -> float:
-        return self.prices.of(Resources(cpu=0.1 * rows.rows, io=_bytes(form, rows.rows)))
+        size = _width(form, rows) * rows.rows
+        cpu = self.rates.read * rows.rows + self.rates.read_byte * size
+        return self.prices.of(Resources(cpu=cpu, io=self.rates.compressed * size, fixed=self.source))
 
     def deliver(self, rows: Estimate) -> float:
-        return self.prices.of(Resources(cpu=0.3 * rows.rows, fixed=self.statement))
+        size = (rows.width or 1.0) * rows.rows
+        cpu = self.rates.write * rows.rows + self.rates.write_byte * size
+        return self.prices.of(Resources(cpu=cpu, io=self.rates.compressed * size, fixed=self.statement))
+
+
+def physical(node: Relation, rows: Rows, model: EngineCost | None = None) -> str:
+    """The name of what the engine does for an operator, such as `broadcast hash join`."""
+    return str((model or EngineCost()).physical(node, rows))
+
+
+def _width(form: Form, rows: Estimate) -> float:
+    return rows.width if rows.width is not None else row_width(form)
 
 
 @dataclass(frozen=True)
@@ -185,7 +286,3 @@ class RowsCost:
 
 def _reads_partials(node: Aggregate) -> bool:
     return any(isinstance(leaf, Form) and leaf.partial for leaf in node.walk())
-
-
-def _bytes(relation: Relation, rows: float) -> float:
-    return rows * BYTES_A_COLUMN * max(1, len(relation.columns))

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from slackwater.algebra.relation import Aggregate, Join, JoinKind, Relation, Scan, Union, Values
-from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
-from slackwater.cost.estimate import Estimate, Estimator
+from slackwater.catalog.statistics import Statistics, TableStatistics
+from slackwater.cost.cardinality import Estimator
+from slackwater.cost.estimate import Estimate
+from slackwater.cost.sizes import Sizes
 from slackwater.errors import InternalError
 from slackwater.memo.group import Alternative
 from slackwater.memo.memo import Memo
@@ -49,8 +51,9 @@ class Cells:
         self.statistics = statistics
         self.exact = exact
         self._trees: dict[tuple[int, tuple[bool, ...]], Relation] = {}
+        self.sizes = Sizes(memo, statistics)
         self._estimates: dict[Cell, Estimate] = {}
-        self._snapshots: dict[tuple[GroupId, int], Estimate] = {}
+        self._estimators: dict[int, Estimator] = {}
         self._empty: dict[Cell, bool] = {}
 
     def cell(self, form: Form, interval: int) -> Cell:
@@ -134,68 +137,36 @@ class Cells:
     # --- sizes -------------------------------------------------------------------------------------------------------
 
     def table(self, name: str) -> TableStatistics:
-        known = self.statistics.get(name)
-        return known if known is not None else TableStatistics((Arrival(1000.0),))
+        return self.sizes.table(name)
 
     def estimate(self, cell: Cell) -> Estimate:
         """How many rows a cell has."""
-        if cell not in self._estimates:
-            self._estimates[cell] = self._estimate(cell)
-        return self._estimates[cell]
+        known = self._estimates.get(cell)
+        if known is None:
+            known = self._estimates[cell] = self._estimate(cell)
+        return known
 
     def _estimate(self, cell: Cell) -> Estimate:
         if self.is_empty(cell):
             return Estimate(0.0)
         if self.measure is not None:
-            return Estimate(self.measure(self, cell))
-        if cell.form.kind is Kind.SNAPSHOT:
-            return self.snapshot(cell.form.group, cell.interval)
-        scan = self.memo.scan_of(cell.form.group)
-        if scan is not None:
-            change = self.table(scan.table.name).change(cell.interval).changes
-            return self._table_estimate(scan, change)
-        ways = self.memo.alternatives(cell.form)
-        if not ways:
-            before = self.snapshot(cell.form.group, max(0, cell.interval - 1)).rows
-            return Estimate(before + self.snapshot(cell.form.group, cell.interval).rows)
-        tree = self.instance(ways[0], cell.interval)
-        return self.estimator(cell.interval).of(tree)
+            found = Estimate(self.measure(self, cell))
+            found.width = self.sizes.width(cell.form)
+            return found
+        return self.sizes.of(cell.form, cell.interval)
 
     def estimator(self, interval: int) -> Estimator:
         """Estimates expressions over forms in an interval."""
-
-        def leaf(relation: Relation) -> Estimate:
-            if not isinstance(relation, Form):
-                raise InternalError(f"{type(relation).__name__} is no leaf of a form's expression")
-            return self.estimate(self.cell(relation, interval))
-
-        return Estimator(leaf)
-
-    def snapshot(self, group: GroupId, version: int) -> Estimate:
-        """Rows of a relation after a run."""
-        key = (group, 0 if self.memo[group].is_static else version)
-        if key not in self._snapshots:
+        known = self._estimators.get(interval)
+        if known is None:
 
             def leaf(relation: Relation) -> Estimate:
-                if isinstance(relation, GroupLeaf):
-                    return self.snapshot(relation.group, version)
-                assert isinstance(relation, Scan)
-                known = self.table(relation.table.name)
-                return self._table_estimate(relation, known.rows(version if relation.table.changing else 10**9))
+                if not isinstance(relation, Form):
+                    raise InternalError(f"{type(relation).__name__} is no leaf of a form's expression")
+                return self.estimate(self.cell(relation, interval))
 
-            self._snapshots[key] = Estimator(leaf).of(self.memo[group].expressions[0])
-        return self._snapshots[key]
-
-    def _table_estimate(self, scan: Scan, rows: float) -> Estimate:
-        known = self.table(scan.table.name)
-        single_keys = {next(iter(key)) for key in scan.table.keys if len(key) == 1}
-        total = max(known.rows(10**9), rows)
-        distinct = {}
-        for f, column in zip(scan.table.fields, scan.columns, strict=True):
-            values = known.distinct.get(f.name, total if f.name in single_keys else None)
-            if values is not None:
-                distinct[column] = values
-        return Estimate(rows, distinct)
+            known = self._estimators[interval] = Estimator(leaf, self.sizes.essential)
+        return known
 
     def sources(self, cell: Cell) -> Relation:
         """The cell written out down to base tables, each alternative the first one known."""

@@ -1,0 +1,402 @@
+"""What share of rows a predicate keeps, and what share of pairs a join condition.
+
+Equality keeps 1/V, a range its part of the column's range, a list its length over V, a test for null the share of
+nulls. Several ranges of one column are one range. Several equalities are seldom independent: the sharpest counts in
+full, the next by its square root, then its fourth root, and so on.      [Selinger et al. 79; back-off after SQL Server]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from slackwater.algebra.predicates import (
+    Bounds,
+    Comparing,
+    Comparison,
+    Constant,
+    Flag,
+    Membership,
+    Negation,
+    NullTest,
+    Pattern,
+    Sign,
+    matched_sides,
+    most_values,
+    read_test,
+    year_of,
+)
+from slackwater.algebra.scalar import Scalar, conjuncts, disjuncts
+from slackwater.algebra.schema import Column
+from slackwater.cost.estimate import Cluster, Estimate, Spread, none_of
+
+RANGE = 1 / 3
+BETWEEN = 1 / 4
+UNKNOWN = 1 / 4
+POSITIVE = 0.9
+PREFIX = 0.05
+CONTAINS = 0.1
+DATES_A_YEAR = 365.25
+APART = 0.01
+"""How much is left of a match between values that come at different runs."""
+SELDOM = 0.1
+"""How much less often than others a constant occurs that lies outside the known range."""
+
+
+# --- expressions -----------------------------------------------------------------------------------------------------
+
+
+def spread_of(scalar: Scalar, below: Estimate) -> Spread:
+    """How the values of an expression are spread."""
+    if (column := scalar.column) is not None:
+        return below.spread(column)
+    if (most := most_values(scalar)) is not None:
+        most = max(1.0, min(most, below.rows))
+        return Spread(most, most)
+    if (dated := year_of(scalar)) is not None:
+        return _years(below.spread(dated))
+    if not scalar.columns:
+        return Spread(1.0, 1.0)
+    parts = [below.spread(c) for c in scalar.columns]
+    count = min(math.prod(p.values for p in parts), below.rows)
+    guessed = any(p.guessed for p in parts)
+    return Spread(count, max(count, math.prod(p.domain for p in parts)), max(p.nulls for p in parts), guessed=guessed)
+
+
+def _years(dates: Spread) -> Spread:
+    if dates.low is not None and dates.high is not None:
+        low, high = (1970 + math.floor(d / DATES_A_YEAR) for d in (dates.low, dates.high))
+        return Spread(high - low + 1, high - low + 1, dates.nulls, low, high)
+    count = max(1.0, dates.values / DATES_A_YEAR)
+    return Spread(count, count, dates.nulls, guessed=True)
+
+
+# --- filters ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Range:
+    """What is left of a column's range."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    def meet(self, sign: Sign, constant: float) -> None:
+        if sign in (Sign.LESS, Sign.AT_MOST):
+            self.high = min(self.high, constant)
+        else:
+            self.low = max(self.low, constant)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The share of rows a predicate keeps, and what it says of single columns."""
+
+    share: float
+    narrowed: dict[Column, Spread]
+
+
+def select(predicate: Scalar, below: Estimate) -> Selection:
+    """What a conjunction of tests keeps."""
+    ranges: dict[Column, _Range] = {}
+    equal: list[float] = []
+    narrowed: dict[Column, Spread] = {}
+    share = 1.0
+    for part in conjuncts(predicate):
+        match read_test(part):
+            case Comparison(value, sign, constant) if sign not in (Sign.EQUAL, Sign.UNEQUAL) and _has_range(
+                value, constant, below
+            ):
+                assert value.column is not None
+                assert isinstance(constant, float)
+                ranges.setdefault(value.column, _Range()).meet(sign, constant)
+            case Bounds(value, low, high) if _has_range(value, low, below) and _has_range(value, high, below):
+                assert value.column is not None
+                assert isinstance(low, float)
+                assert isinstance(high, float)
+                found = ranges.setdefault(value.column, _Range())
+                found.meet(Sign.AT_LEAST, low)
+                found.meet(Sign.AT_MOST, high)
+            case Comparison(value, Sign.EQUAL, constant):
+                equal.append(_equal_share(spread_of(value, below), constant, below.rows))
+                if value.column is not None:
+                    narrowed[value.column] = _one_value(constant)
+            case Membership(value, members):
+                spread = spread_of(value, below)
+                equal.append(min(1.0, members / max(1.0, spread.values)) * (1.0 - spread.nulls))
+                if value.column is not None:
+                    kept = min(float(members), spread.values)
+                    narrowed[value.column] = replace(spread, values=kept, domain=kept, nulls=0.0)
+            case _:
+                share *= _share(part, below)
+    for column, left in ranges.items():
+        spread = below.spread(column)
+        part_kept = _range_share(spread, left)
+        share *= part_kept * (1.0 - spread.nulls)
+        narrowed[column] = _within(spread, left, part_kept)
+    return Selection(min(1.0, max(0.0, share * backed_off(equal))), narrowed)
+
+
+def backed_off(shares: Iterable[float]) -> float:
+    """Several shares together: the smallest in full, each next one by half the weight of the one before."""
+    together, weight = 1.0, 1.0
+    for share in sorted(shares):
+        together *= share**weight
+        weight /= 2
+    return together
+
+
+def _has_range(value: Scalar, constant: Constant | None, below: Estimate) -> bool:
+    if value.column is None or not isinstance(constant, float):
+        return False
+    spread = below.spread(value.column)
+    return spread.low is not None and spread.high is not None
+
+
+def _range_share(spread: Spread, left: _Range) -> float:
+    assert spread.low is not None
+    assert spread.high is not None
+    low, high = max(left.low, spread.low), min(left.high, spread.high)
+    least = 1.0 / max(1.0, spread.values)
+    if high < low:
+        return least * SELDOM
+    width = spread.high - spread.low
+    return min(1.0, max(least, (high - low) / width)) if width > 0 else 1.0
+
+
+def _within(spread: Spread, left: _Range, share: float) -> Spread:
+    assert spread.low is not None
+    assert spread.high is not None
+    low, high = max(left.low, spread.low), min(left.high, spread.high)
+    values, domain = max(1.0, spread.values * share), max(1.0, spread.domain * share)
+    return replace(spread, values=values, domain=domain, nulls=0.0, low=min(low, high), high=max(low, high))
+
+
+def _one_value(constant: Constant) -> Spread:
+    place = constant if isinstance(constant, float) else None
+    return Spread(1.0, 1.0, low=place, high=place)
+
+
+def _equal_share(spread: Spread, constant: Constant, rows: float) -> float:
+    share = (1.0 - spread.nulls) / max(1.0, min(spread.values, rows))
+    known = isinstance(constant, float) and spread.low is not None and spread.high is not None
+    if known and isinstance(constant, float) and not (spread.low or 0.0) <= constant <= (spread.high or 0.0):
+        return share * SELDOM
+    return share
+
+
+def _share(part: Scalar, below: Estimate) -> float:
+    """A single test, alone."""
+    branches = disjuncts(part)
+    if len(branches) > 1:
+        missed = 1.0
+        for branch in branches:
+            missed *= 1.0 - select(branch, below).share
+        return 1.0 - missed
+    match read_test(part):
+        case Comparison(value, sign, constant):
+            return _comparison_share(spread_of(value, below), sign, constant, below.rows)
+        case Comparing(left, sign, right):
+            return _comparing_share(left, sign, right, below)
+        case Bounds(value):
+            return BETWEEN * (1.0 - spread_of(value, below).nulls)
+        case Pattern(value, prefix, is_open):
+            spread = spread_of(value, below)
+            if not is_open:
+                return _equal_share(spread, "", below.rows)
+            return max(1.0 / max(1.0, spread.values), PREFIX if prefix else CONTAINS) * (1.0 - spread.nulls)
+        case NullTest(value):
+            spread = spread_of(value, below)
+            return spread.nulls if not spread.guessed else SELDOM
+        case Negation(of):
+            return _negated_share(of, below)
+        case Flag(holds):
+            return 1.0 if holds else 0.0
+        case _:
+            return UNKNOWN if part.column is None else 0.5
+
+
+def _negated_share(of: Scalar, below: Estimate) -> float:
+    """NOT keeps what the test drops, except the rows whose test is unknown."""
+    match read_test(of):
+        case NullTest():
+            nulls = 0.0
+        case _:
+            nulls = max((below.spread(c).nulls for c in of.columns), default=0.0)
+    return max(0.0, 1.0 - nulls - select(of, below).share)
+
+
+def _comparison_share(spread: Spread, sign: Sign, constant: Constant, rows: float) -> float:
+    known = 1.0 - spread.nulls
+    match sign:
+        case Sign.EQUAL:
+            return _equal_share(spread, constant, rows)
+        case Sign.UNEQUAL:
+            return max(0.0, known - _equal_share(spread, constant, rows))
+        case _ if spread.bell is not None and isinstance(constant, float):
+            return _bell_share(spread.bell, sign, constant) * known
+        case Sign.MORE if constant == 0.0 and spread.low is None:
+            return POSITIVE * known
+        case _ if isinstance(constant, float) and spread.low is not None and spread.high is not None:
+            left = _Range()
+            left.meet(sign, constant)
+            return _range_share(spread, left) * known
+        case _:
+            return RANGE * known
+
+
+def _bell_share(bell: tuple[float, float], sign: Sign, constant: float) -> float:
+    """The part of a normal distribution on one side of a constant; a little is always left."""
+    mean, deviation = bell
+    above = 0.5 * math.erfc((constant - mean) / max(1e-9, deviation * math.sqrt(2)))
+    return min(1.0, max(1e-4, above if sign in (Sign.MORE, Sign.AT_LEAST) else 1.0 - above))
+
+
+def _comparing_share(left: Scalar, sign: Sign, right: Scalar, below: Estimate) -> float:
+    match sign:
+        case Sign.EQUAL:
+            return 1.0 / max(1.0, spread_of(left, below).values, spread_of(right, below).values)
+        case Sign.UNEQUAL:
+            return 1.0 - 1.0 / max(1.0, spread_of(left, below).values, spread_of(right, below).values)
+        case _:
+            return RANGE
+
+
+# --- joins -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """How two inputs meet: the chance of a pair, and that a row meets at least one row of the other side.
+
+    A side is `single` where no row of it meets more than one of the other.
+    """
+
+    pair: float
+    left_hit: float
+    right_hit: float
+    left_single: bool = False
+    right_single: bool = False
+
+
+def match_of(condition: Scalar, left: Estimate, right: Estimate, left_columns: frozenset[Column]) -> Match:
+    """The chance that a pair of rows matches, and that a row of one side matches any of the other."""
+    pairs: list[tuple[Scalar, Scalar]] = []
+    rest = 1.0
+    both: Estimate | None = None
+    for part in conjuncts(condition):
+        sides = matched_sides(part)
+        if sides is not None and sides[0].columns and sides[1].columns:
+            one, other = sides
+            if one.columns <= left_columns and not other.columns & left_columns:
+                pairs.append((one, other))
+                continue
+            if other.columns <= left_columns and not one.columns & left_columns:
+                pairs.append((other, one))
+                continue
+        both = both or _side_by_side(left, right, left_columns)
+        rest *= _residual_share(part, both)
+    if not pairs:
+        return Match(rest, 1.0 - none_of(rest, right.rows), 1.0 - none_of(rest, left.rows))
+    equal, reach, left_unique, right_unique = _equal_pairs(pairs, left, right)
+    left_hit = _hit(reach, rest, right, [other for _, other in pairs])
+    right_hit = _hit(reach, rest, left, [one for one, _ in pairs])
+    return Match(equal * rest, left_hit, right_hit, right_unique, left_unique)
+
+
+def _side_by_side(left: Estimate, right: Estimate, left_columns: frozenset[Column]) -> Estimate:
+    rows = max(left.rows, right.rows)
+    return Estimate(rows, lambda c: (left if c in left_columns else right).spread(c))
+
+
+def _residual_share(part: Scalar, both: Estimate) -> float:
+    return select(part, both).share
+
+
+Pairs = list[tuple[Scalar, Scalar]]
+
+
+def _equal_pairs(pairs: Pairs, left: Estimate, right: Estimate) -> tuple[float, float, bool, bool]:
+    """The chance that all pairs are equal, by mean and by larger domain, and of which side they hold a key.
+
+    Pairs of columns of the same two tables are one key of several columns; others are independent of each other.
+    """
+    share = reach = 1.0
+    for key in _by_tables(pairs, left, right):
+        mean, least = _key_share(key, left, right)
+        share *= mean
+        reach *= least
+    left_unique = left.is_unique(_plain(one for one, _ in pairs))
+    right_unique = right.is_unique(_plain(other for _, other in pairs))
+    for side, unique in ((left, left_unique), (right, right_unique)):
+        if unique:
+            share = min(share, 1.0 / max(1.0, side.rows))
+    return share, reach, left_unique, right_unique
+
+
+def _plain(keys: Iterable[Scalar]) -> frozenset[Column]:
+    return frozenset(key.column for key in keys if key.column is not None)
+
+
+def _by_tables(pairs: Pairs, left: Estimate, right: Estimate) -> list[Pairs]:
+    if len(pairs) == 1:
+        return [pairs]
+    found: dict[tuple[str | None, str | None, int], Pairs] = {}
+    for number, (one, other) in enumerate(pairs):
+        tables = (spread_of(one, left).origin, spread_of(other, right).origin)
+        again = any(one == a or other == b for a, b in pairs[:number])
+        found.setdefault((*tables, number if again or None in tables else -1), []).append((one, other))
+    return list(found.values())
+
+
+def _key_share(pairs: Pairs, left: Estimate, right: Estimate) -> tuple[float, float]:
+    """1 / domain, by the geometric mean of the two sides' domains, and by the larger.
+
+    The larger domain holds the other. But questions ask for what is there: rows that a filter leaves on the larger side
+    meet more often than chance would have it. So pairs are counted by the mean, rows without a partner by the larger.
+    A key of several columns has as many values as its table has rows.
+    """
+    means: list[float] = []
+    leasts: list[float] = []
+    known = apart = together = 1.0
+    for one, other in pairs:
+        a, b = spread_of(one, left), spread_of(other, right)
+        known *= (1.0 - a.nulls) * (1.0 - b.nulls)
+        size_a, size_b = a.domain, b.domain
+        if a.cluster is not None and b.cluster is not None and a.cluster.name == b.cluster.name:
+            if _apart(a.cluster, b.cluster):
+                apart = APART
+            else:
+                together = max(a.cluster.share, b.cluster.share)
+                size_a, size_b = size_a * a.cluster.share, size_b * b.cluster.share
+        means.append(1.0 / math.sqrt(max(1.0, size_a) * max(1.0, size_b)))
+        leasts.append(1.0 / max(1.0, size_a, size_b))
+    mean, least = backed_off(means), backed_off(leasts)
+    if len(pairs) > 1:
+        sides = ((left, _plain(one for one, _ in pairs)), (right, _plain(other for _, other in pairs)))
+        unique = [side.whole * together for side, columns in sides if side.is_unique(columns)]
+        floor = 1.0 / max(1.0, *(unique or (left.whole, right.whole)))
+        mean, least = (floor, floor) if unique else (max(mean, floor), max(least, floor))
+    return mean * known * apart, least * known * apart
+
+
+def _apart(one: Cluster, other: Cluster) -> bool:
+    return one.last < other.first or other.last < one.first
+
+
+def _hit(equal: float, rest: float, side: Estimate, keys: list[Scalar]) -> float:
+    """The chance to meet at least one row of a side.
+
+    With so many different keys there, one is met with chance d/D. Where only rows are known and keys fall at random,
+    d = D (1 − (1 − 1/D)^n), which is the formula of InQP: none of n rows is met with chance (1 − p)^n.
+    """
+    if side.rows <= 0.0 or equal <= 0.0:
+        return 0.0
+    spreads = [spread_of(key, side) for key in keys]
+    if any(s.guessed for s in spreads):
+        return 1.0 - none_of(equal * rest, side.rows)
+    found = min(side.rows, 1.0 / backed_off(1.0 / max(1.0, s.values) for s in spreads))
+    hit = min(1.0, found * equal)
+    each = side.rows * equal / hit
+    return hit * (1.0 - none_of(rest, max(1.0, each))) if rest < 1.0 else hit

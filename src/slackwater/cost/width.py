@@ -1,0 +1,50 @@
+"""How many bytes a row has, by the types of its columns; strings by a rule of thumb unless statistics know better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from slackwater.algebra.relation import Relation
+from slackwater.algebra.schema import Column
+from slackwater.algebra.types import Type
+
+STRING = 12.0
+NESTED = 40.0
+_FIXED = {
+    "boolean": 1.0,
+    "tinyint": 1.0,
+    "smallint": 2.0,
+    "int": 4.0,
+    "date": 4.0,
+    "float": 4.0,
+    "bigint": 8.0,
+    "double": 8.0,
+    "timestamp": 8.0,
+    "timestamp_ntz": 8.0,
+    "void": 1.0,
+}
+NO_WIDTHS: Mapping[Column, float] = {}
+
+
+@lru_cache(maxsize=4096)
+def type_width(kind: Type) -> float:
+    """Bytes of a value before any compression."""
+    if kind.is_decimal:
+        return 8.0 if kind.precision_and_scale[0] <= 18 else 16.0
+    if kind.text.startswith(("array<", "map<", "struct<")):
+        return NESTED
+    return _FIXED.get(kind.text, STRING)
+
+
+def width_of(columns: Iterable[Column], known: Mapping[Column, float] = NO_WIDTHS) -> float:
+    """Bytes of a row of these columns; a row of none is one byte."""
+    return max(1.0, sum(known[c] if c in known else type_width(c.type) for c in columns))
+
+
+def row_width(relation: Relation) -> float:
+    """Bytes of a relation's row; worked out once and kept with it."""
+    kept = relation.__dict__.get("_width")
+    if not isinstance(kept, float):
+        kept = relation.__dict__["_width"] = width_of(relation.columns)
+    return kept
