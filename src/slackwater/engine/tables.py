@@ -19,7 +19,7 @@ import pyarrow as pa
 from slackwater.algebra.schema import Field, TableSchema
 from slackwater.algebra.types import Type
 from slackwater.catalog.arrival import Change
-from slackwater.catalog.statistics import Arrival, TableStatistics
+from slackwater.catalog.measured import measured
 from slackwater.catalog.table import Catalog
 from slackwater.errors import MachineError, UserError
 from slackwater.time.forms import WEIGHT
@@ -57,7 +57,7 @@ class Tables:
         self.catalog = Catalog.of(
             _schema(name, runs, (keys or {}).get(name, ())) for name, runs in self.changes.items()
         )
-        self.statistics = {name: _statistics(runs) for name, runs in self.changes.items()}
+        self.statistics = measured(self.changes, {table.name: table.keys for table in self.catalog})
         self._connection = _engine().cursor()
         self._database = f"simulation_{next(_NUMBERS)}"
         self._run(f"ATTACH ':memory:' AS {self._database}; USE {self._database}")
@@ -162,17 +162,6 @@ def _schema(name: str, runs: Sequence[Change], keys: Iterable[Iterable[str]]) ->
     append_only = all(change.deletes.num_rows == 0 for change in runs)
     fields = tuple(Field(f.name, spark_type(f.type), f.nullable) for f in first)
     return TableSchema(name, fields, tuple(frozenset(key) for key in keys), changing, append_only)
-
-
-def _statistics(runs: Sequence[Change]) -> TableStatistics:
-    arrivals = tuple(Arrival(float(c.inserts.num_rows), 0.0, float(c.deletes.num_rows)) for c in runs)
-    everything = pa.concat_tables([c.inserts for c in runs])
-    distinct = {
-        name: float(len(everything.column(name).unique()))
-        for name in everything.column_names
-        if not pa.types.is_nested(everything.schema.field(name).type)
-    }
-    return TableStatistics(arrivals, distinct)
 
 
 _SIMPLE_TYPES = {
