@@ -59,7 +59,8 @@ query l, f
     ),
     (
         "SELECT id, sum(qty) OVER (PARTITION BY store ORDER BY id DESC ROWS 1 PRECEDING) AS s, tag"
-        " FROM (SELECT s.id, s.store, s.qty, b.tags FROM sales s JOIN baskets b ON s.id = b.id) x LATERAL VIEW OUTER explode(tags) t AS tag",
+        " FROM (SELECT s.id, s.store, s.qty, b.tags FROM sales s JOIN baskets b ON s.id = b.id) x"
+        " LATERAL VIEW OUTER explode(tags) t AS tag",
         """
 query id, sum as s, tag
 └─ project id, sum, tag

@@ -13,6 +13,7 @@ from tests.sql.cells import Cell, all_cells
 from tests.sql.warehouse import CATALOG, connect, row_text
 
 from slackwater.algebra.relation import Aggregate, Join, JoinKind, Query, Relation, Scan
+from slackwater.rules.normalize import normalize
 from slackwater.sql.apply import Apply
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
@@ -34,8 +35,15 @@ def test_statement(cell: Cell, warehouse: duckdb.DuckDBPyConnection) -> None:
     assert not any(isinstance(node, Apply) for node in query.relation.walk())
     assert emit(query, "spark")
     if "duckdb" not in cell.unable:
-        rows = [row_text(row) for row in warehouse.execute(emit(query, "duckdb")).fetchall()]
-        assert in_order(rows, query) == in_order(list(cell.rows), query)
+        assert answer(query, warehouse) == in_order(list(cell.rows), query)
+
+
+@every_cell
+def test_normalized(cell: Cell, warehouse: duckdb.DuckDBPyConnection) -> None:
+    query = normalize(bind(cell.text, CATALOG))
+    assert emit(query, "spark")
+    if "duckdb" not in cell.unable:
+        assert answer(query, warehouse) == in_order(list(cell.rows), query)
 
 
 @every_cell
@@ -60,6 +68,10 @@ def test_the_surface_is_wide() -> None:
     assert len(CELLS) >= 500
     assert len({cell.id for cell in CELLS}) == len(CELLS)
     assert sum("duckdb" in cell.unable for cell in CELLS) < len(CELLS) / 20
+
+
+def answer(query: Query, warehouse: duckdb.DuckDBPyConnection) -> list[str]:
+    return in_order([row_text(row) for row in warehouse.execute(emit(query, "duckdb")).fetchall()], query)
 
 
 def in_order(rows: list[str], query: Query) -> list[str]:
