@@ -20,9 +20,9 @@ from slackwater.catalog.arrival import Change
 from slackwater.cost.model import CostModel, EngineCost, Prices
 from slackwater.cost.objective import Objective
 from slackwater.engine.compile import step_sql
-from slackwater.engine.tables import Tables
+from slackwater.engine.tables import Tables, in_spark_types
 from slackwater.errors import InternalError, UserError, did_you_mean
-from slackwater.plan.plan import Plan, Purpose
+from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Options, Planning, plan_query
 from slackwater.rules.form_rule import FormRule
 from slackwater.rules.normalize import normalize
@@ -179,8 +179,10 @@ class Simulator:
 
     def batch(self, sql: str) -> list[pa.Table]:
         """The batch answer of a query on the inputs of each run."""
-        text = emit(self._query(sql), "duckdb")
-        return [self._tables.batch(text, run) for run in range(1, self._tables.runs + 1)]
+        query = self._query(sql)
+        text = emit(query, "duckdb")
+        answers = (self._tables.batch(text, run) for run in range(1, self._tables.runs + 1))
+        return [in_spark_types(answer, query.outputs) for answer in answers]
 
     def _query(self, sql: str) -> Query:
         if sql not in self._queries:
@@ -210,8 +212,8 @@ class Simulator:
                     if ahead := later.intersection(step.reads()):
                         raise InternalError(f"step {step.name} of run {run} reads {min(ahead)}, which is yet to come")
                     text = step_sql(step, "duckdb")
-                    if step.purpose is Purpose.OUTPUT:
-                        result = states.query(text)
+                    if step.query is not None:
+                        result = in_spark_types(states.query(text), step.query.outputs)
                         rows.append(StepRows(run, step.name, result.num_rows, step.rows))
                     else:
                         rows.append(StepRows(run, step.name, states.save(step.name, text), step.rows))

@@ -16,6 +16,7 @@ from weakref import finalize
 
 import pyarrow as pa
 
+from slackwater.algebra.relation import Output
 from slackwater.algebra.schema import Field, TableSchema
 from slackwater.algebra.types import Type
 from slackwater.catalog.arrival import Change
@@ -177,6 +178,27 @@ _SIMPLE_TYPES = {
     "date32[day]": "date",
     "binary": "binary",
 }
+
+
+def in_spark_types(table: pa.Table, outputs: Sequence[Output]) -> pa.Table:
+    """An answer whose exact numbers have the types that Spark gives them; DuckDB's sums are wider."""
+    for position, output in enumerate(outputs):
+        found = table.schema.field(position).type
+        wanted = _exact_type(output.type)
+        if wanted is not None and wanted != found and (pa.types.is_integer(found) or pa.types.is_decimal(found)):
+            try:
+                column = table.column(position).cast(wanted)
+            except pa.ArrowInvalid:
+                continue  # Spark would have raised; what DuckDB says is at least the number
+            table = table.set_column(position, pa.field(table.column_names[position], wanted), column)
+    return table
+
+
+def _exact_type(kind: Type) -> pa.DataType | None:
+    if kind.is_decimal:
+        return pa.decimal128(*kind.precision_and_scale)
+    integers = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64()}
+    return integers.get(kind.text)
 
 
 def spark_type(kind: pa.DataType) -> Type:

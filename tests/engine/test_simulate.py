@@ -1,0 +1,122 @@
+"""The public face of simulation: what it takes, what it gives, what it refuses, and its page in the docs."""
+
+from __future__ import annotations
+
+import doctest
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import slackwater
+from slackwater import Change, Simulator, simulate
+from slackwater.bench.workloads import Change as ChangeOfWorkloads
+from slackwater.errors import UserError
+
+PAGE = Path(__file__).parents[2] / "docs" / "simulate.md"
+
+
+def numbers(*values: int | None) -> pa.Table:
+    return pa.table({"n": pa.array(values, pa.int32())})
+
+
+def test_the_page_in_the_docs_is_true() -> None:
+    failed, tried = doctest.testfile(str(PAGE), module_relative=False)
+    assert tried > 8
+    assert failed == 0
+
+
+def test_there_is_one_change() -> None:
+    assert Change is ChangeOfWorkloads
+
+
+def test_importing_slackwater_is_light() -> None:
+    code = "import slackwater, sys; print(sorted({'duckdb', 'pyarrow', 'sqlglot'} & set(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_a_wrong_name_is_refused_by_name() -> None:
+    with pytest.raises(AttributeError, match="no attribute `simulat`; it offers Change"):
+        slackwater.simulat  # noqa: B018
+    assert "simulate" in dir(slackwater)
+
+
+def test_results_and_batch_count_from_one() -> None:
+    found = simulate("SELECT sum(n) AS s FROM t", {"t": [numbers(1, 2), numbers(None), numbers(4)]}, deliver=[2])
+    assert [result is not None for result in found.results] == [False, False, True, False]
+    assert [None if answer is None else answer.to_pydict() for answer in found.batch] == [
+        None,
+        {"s": [3]},
+        {"s": [3]},
+        {"s": [7]},
+    ]
+    assert found.results[2] == found.batch[2]
+    assert [(step.run, step.rows) for step in found.rows][-1] == (2, 1)
+
+
+def test_runs_are_delivered_by_name_too() -> None:
+    arrivals = {"t": [numbers(1), numbers(2)]}
+    found = simulate("SELECT n FROM t", arrivals, schedule=["14:00", "24:00"], deliver=["14:00"])
+    assert found.results[1] == numbers(1)
+    assert found.results[2] is None
+
+
+def test_deletes_count_against_the_rows_before() -> None:
+    arrivals = {"t": [numbers(1, 1, 2), Change(inserts=numbers(1, 3), deletes=numbers(1))]}
+    for seed in range(5):
+        found = simulate("SELECT n FROM t", arrivals, deliver="every", seed=seed)
+        assert found.results[2] is not None
+        assert sorted(found.results[2].column("n").to_pylist()) == [1, 1, 2, 3]
+
+
+def test_a_table_that_arrives_once_is_static() -> None:
+    arrivals = {"t": [numbers(1), numbers(2)], "u": [numbers(1, 2), numbers()]}
+    found = simulate("SELECT count(*) AS c FROM t JOIN u USING (n)", arrivals)
+    assert found.planning.memo.tables.names == ("t",)
+    assert found.results[2] == pa.table({"c": pa.array([2], pa.int64())})
+
+
+def test_sums_have_the_types_of_spark_in_any_plan() -> None:
+    prices = pa.table({"p": pa.array([1, 2], pa.decimal128(7, 2))})
+    for seed in range(5):
+        found = simulate("SELECT sum(p) AS s, count(*) AS c FROM t", {"t": [prices, prices]}, seed=seed)
+        assert found.results[2] is not None
+        assert found.results[2].schema.types == [pa.decimal128(17, 2), pa.int64()]
+        assert found.results[2] == found.batch[2]
+
+
+def test_a_simulator_takes_any_number_of_queries() -> None:
+    simulator = Simulator({"t": [numbers(1), numbers(2)]})
+    for sql, wanted in (("SELECT max(n) AS m FROM t", 2), ("SELECT min(n) AS m FROM t", 1)):
+        for seed in (1, 2):
+            found = simulator.simulate(sql, seed=seed, batch=False)
+            assert found.results[2] is not None
+            assert found.results[2].column("m").to_pylist() == [wanted]
+            assert found.batch == (None, None, None)
+
+
+def test_two_simulators_do_not_see_each_other() -> None:
+    one, other = (Simulator({"t": [numbers(n)]}) for n in (1, 2))
+    answers = [simulator.batch("SELECT n FROM t")[0].column("n").to_pylist() for simulator in (one, other, one)]
+    assert answers == [[1], [2], [1]]
+
+
+@pytest.mark.parametrize(
+    "arrivals,options,message",
+    [
+        ({"t": [numbers(1)]}, {"engine": "duckdbb"}, "no engine `duckdbb`"),
+        ({"t": [numbers(1)], "u": [numbers(), numbers()]}, {}, "every table needs one arrival a run"),
+        ({}, {}, "every table needs one arrival a run"),
+        ({"t": [numbers(1)]}, {"schedule": ["1", "2"]}, "2 runs in the schedule, 1 arrivals"),
+        ({"t": [numbers(1)]}, {"methods": ["maintian"]}, "no method `maintian`"),
+        ({"t": [numbers(1)]}, {"disable": ["merge_delt"]}, "no rule `merge_delt`"),
+        ({"t": [numbers(1)]}, {"keys": {"u": [["n"]]}}, "keys name a table that does not arrive: `u`"),
+        ({"t": [numbers(1), pa.table({"m": [1]})]}, {}, "the arrivals of `t` have different columns"),
+    ],
+)
+def test_mistakes_are_named(arrivals: dict[str, list[pa.Table]], options: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        simulate("SELECT n FROM t", arrivals, **options)  # type: ignore[arg-type]
