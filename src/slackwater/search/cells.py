@@ -50,6 +50,8 @@ class Cells:
         self.measure = measure
         self.statistics = statistics
         self.exact = exact
+        self._instances: dict[tuple[int, int], Relation] = {}
+        self._inputs: dict[tuple[Relation, int], tuple[Cell, ...]] = {}
         self._trees: dict[tuple[int, tuple[bool, ...]], Relation] = {}
         self.sizes = Sizes(memo, statistics)
         self._estimates: dict[Cell, Estimate] = {}
@@ -122,6 +124,12 @@ class Cells:
 
     def instance(self, alternative: Alternative, interval: int) -> Relation:
         """An alternative in an interval, without what is known to be empty."""
+        known = self._instances.get((id(alternative), interval))
+        if known is None:
+            known = self._instances[id(alternative), interval] = self._instance(alternative, interval)
+        return known
+
+    def _instance(self, alternative: Alternative, interval: int) -> Relation:
         leaves = alternative.leaves()
         empty = tuple(self.is_empty(self.cell(leaf, interval)) for leaf in leaves)
         if not any(empty):
@@ -133,6 +141,15 @@ class Cells:
                 _replaced(alternative.tree, lambda leaf: Values(leaf.columns, ()) if leaf in gone else leaf)
             )
         return self._trees[key]
+
+    def inputs(self, tree: Relation, interval: int) -> tuple[Cell, ...]:
+        """The cells that an expression reads in an interval, each once."""
+        known = self._inputs.get((tree, interval))
+        if known is None:
+            leaves = dict.fromkeys(node for node in tree.walk() if isinstance(node, Form))
+            known = tuple(dict.fromkeys(self.cell(leaf, interval) for leaf in leaves))
+            self._inputs[tree, interval] = known
+        return known
 
     # --- sizes -------------------------------------------------------------------------------------------------------
 

@@ -11,13 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from slackwater.algebra.relation import Relation
-from slackwater.cost.estimate import Estimate
 from slackwater.cost.model import CostModel
 from slackwater.cost.objective import Objective, Vector, add, at
 from slackwater.errors import InternalError
 from slackwater.memo.memo import Memo
 from slackwater.search.cells import Cell, Cells
-from slackwater.time.forms import Form
 from slackwater.time.timeline import Timeline
 
 BATCH_RULE = "snapshot_of_operator"
@@ -52,6 +50,7 @@ class Chooser:
     _best: dict[tuple[Cell, int], Choice | None] = field(default_factory=dict)
     _supply: dict[tuple[Cell, int], tuple[Vector, int] | None] = field(default_factory=dict)
     _busy: set[tuple[Cell, int]] = field(default_factory=set)
+    _prices: dict[tuple[Relation, int], float] = field(default_factory=dict)
 
     def best(self, cell: Cell, run: int) -> Choice | None:
         """The cheapest way to compute a cell at a run; None when there is no way."""
@@ -97,14 +96,13 @@ class Chooser:
         runs = self.timeline.last
         total: Vector = (0.0,) * runs
         inputs: list[tuple[Cell, int]] = []
-        for leaf in dict.fromkeys(node for node in tree.walk() if isinstance(node, Form)):
-            source = self.cells.cell(leaf, cell.interval)
+        for source in self.cells.inputs(tree, cell.interval):
             supply = self.supply(source, run)
             if supply is None:
                 return None
             total = add(total, supply[0])
             inputs.append((source, supply[1]))
-        own = self.model.compute(tree, self._rows(cell.interval))
+        own = self._price(tree, cell.interval)
         return Choice(cell, run, tree, rule, tuple(inputs), own, add(total, at(run, own, runs)))
 
     def supply(self, cell: Cell, run: int) -> tuple[Vector, int] | None:
@@ -134,18 +132,10 @@ class Chooser:
                 best = (cost, earlier)
         return best
 
-    def _rows(self, interval: int) -> _RowsOf:
-        return _RowsOf(self.cells, interval)
-
-
-class _RowsOf:
-    """Estimates of the nodes of one expression, each worked out once."""
-
-    def __init__(self, cells: Cells, interval: int) -> None:
-        self._estimator = cells.estimator(interval)
-        self._known: dict[Relation, Estimate] = {}
-
-    def __call__(self, node: Relation) -> Estimate:
-        if node not in self._known:
-            self._known[node] = self._estimator.of(node)
-        return self._known[node]
+    def _price(self, tree: Relation, interval: int) -> float:
+        """What an expression costs by itself, at whatever run."""
+        key = (tree, interval)
+        known = self._prices.get(key)
+        if known is None:
+            known = self._prices[key] = self.model.compute(tree, self.cells.estimator(interval))
+        return known
