@@ -10,6 +10,8 @@ import pytest
 from tests.optimizer.test_tempura_example import SALES_STATUS, arrivals, planned
 
 from slackwater.algebra.canonical import canonical
+from slackwater.bench.workloads import parse_pattern, workload
+from slackwater.bench.workloads.sizes import workload_statistics
 from slackwater.catalog.statistics import Arrival, TableStatistics
 from slackwater.catalog.table import Catalog, table
 from slackwater.cost.model import RowsCost
@@ -174,4 +176,15 @@ def test_whatever_the_budget_there_is_a_plan(forms: int) -> None:
     options = Options(model=RowsCost(), budget=Budget(forms=forms))
     plan = plan_query(query, KNOWN, Timeline.of(["a", "b", "c"]), options).plan
     assert bool(plan.limits) is ("INCOMPLETE" in str(plan))
+    assert plan.rank <= plan.batch_rank
+
+
+@pytest.mark.parametrize("number", [17, 18, 21])
+@pytest.mark.parametrize("deliver", ["final", "every"])
+def test_a_plan_is_never_dearer_than_batch(number: int, deliver: str) -> None:
+    """Queries whose parts are read several times, which the search counts several times."""
+    work = workload("tpch")
+    query = canonical(normalize(bind(work.queries()[number].spark, work.catalog())))
+    known = workload_statistics(work, 1, parse_pattern("60/20/20", work.tables))
+    plan = plan_query(query, known, Timeline.of(["a", "b", "c"], [0.2, 0.3, 1], deliver)).plan
     assert plan.rank <= plan.batch_rank

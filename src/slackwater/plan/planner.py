@@ -76,7 +76,10 @@ def plan_query(query: Query, statistics: Statistics, timeline: Timeline, options
     cells = Cells(memo, statistics, exact=settings.exact, measure=settings.measure)
     objective = checked(settings.objective or WeightedSum(timeline.weights), timeline.last)
     choices, delivered, cost = _choose(memo, cells, root, timeline, settings.model, objective)
-    batch = _batch_cost(memo, cells, root, timeline, settings)
+    from_scratch, batch = _batch(memo, cells, root, timeline, settings)
+    if objective.rank(batch) <= objective.rank(cost):
+        # The search counts a part once per use, the total once in all: only here are both plans counted alike.
+        choices, cost = from_scratch, batch
     steps = StepBuilder(memo, cells, query, choices, delivered).steps()
     chosen = time.perf_counter()
     plan = Plan(
@@ -160,13 +163,17 @@ def _total(
     return total
 
 
-def _batch_cost(memo: Memo, cells: Cells, root: Form, timeline: Timeline, settings: Options) -> Vector:
-    """The query from scratch at every run that delivers."""
+def _batch(
+    memo: Memo, cells: Cells, root: Form, timeline: Timeline, settings: Options
+) -> tuple[dict[Key, Choice], Vector]:
+    """The query from scratch at every run that delivers, and what that costs."""
     total: Vector = (0.0,) * timeline.last
     objective = WeightedSum(timeline.weights)
+    together: dict[Key, Choice] = {}
     for run in sorted(timeline.deliver):
         key: Key = (cells.cell(root, run), run)
         choices: dict[Key, Choice] = {}
         _collect(Chooser(memo, cells, timeline, settings.model, objective, batch=True), key, choices)
         total = add(total, _total(choices, [key], cells, timeline, settings.model))
-    return total
+        together |= choices
+    return together, total
