@@ -92,6 +92,7 @@ def check_plan(planned: PlanCase) -> None:
         disable=planned.disable,
         seed=planned.seed,
         objective=planned.objective,
+        check_memo=True,
     )
     delivering = {"final": (planned.runs,), "every": tuple(range(1, planned.runs + 1))}
     wanted = delivering[planned.deliver] if isinstance(planned.deliver, str) else planned.deliver

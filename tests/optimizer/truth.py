@@ -70,7 +70,7 @@ class Truth:
         query = canonical(normalize(bind(self.case.sql, Catalog.of(schemas))))
         statistics = {name: _statistics(runs) for name, runs in self.movements.items()}
         timeline = Timeline.of([f"run {run}" for run in range(1, self.runs + 1)], deliver="every")
-        self.planning = plan_query(query, statistics, timeline, Options(exact=True))
+        self.planning = plan_query(query, statistics, timeline, Options(exact=True, check_memo=True))
 
     @property
     def runs(self) -> int:

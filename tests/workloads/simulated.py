@@ -76,6 +76,7 @@ class Arriving:
             deliver=setting.deliver,
             methods=METHODS[setting.methods],
             seed=setting.seed,
+            check_memo=True,
             batch=False,
         )
         delivering = range(1, len(SHARES) + 1) if setting.deliver == "every" else (len(SHARES),)

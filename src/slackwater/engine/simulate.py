@@ -127,6 +127,7 @@ class Simulator:
         cost: CostModel | None = None,
         objective: Objective | None = None,
         measured: bool = False,
+        check_memo: bool = False,
         batch: bool = True,
     ) -> Simulation:
         """As the function `simulate`; without `batch` the batch answers are left out, for who has them already."""
@@ -144,6 +145,7 @@ class Simulator:
             cost=cost,
             objective=objective,
             measured=measured,
+            check_memo=check_memo,
         )
         results, rows = self._execute(planning.plan)
         answers = self.batch(sql) if batch else [None] * len(results)
@@ -163,6 +165,7 @@ class Simulator:
         cost: CostModel | None = None,
         objective: Objective | None = None,
         measured: bool = False,
+        check_memo: bool = False,
     ) -> Planning:
         """The plan that `simulate` would execute."""
         options = Options(
@@ -173,6 +176,7 @@ class Simulator:
             objective,
             exact=True,
             measure=self._count if measured else None,
+            check_memo=check_memo,
         )
         timeline = self._timeline(schedule, weights, deliver)
         return plan_query(self._query(sql), self._tables.statistics, timeline, options)

@@ -14,6 +14,7 @@ from slackwater.algebra.relation import Query, Scan
 from slackwater.catalog.statistics import Statistics
 from slackwater.cost.model import CostModel, EngineCost
 from slackwater.cost.objective import Objective, Vector, WeightedSum, add, at, checked
+from slackwater.memo.check import MemoCheck
 from slackwater.memo.memo import Memo
 from slackwater.plan.build import Key, StepBuilder
 from slackwater.plan.plan import Plan
@@ -45,6 +46,8 @@ class Options:
     """Whether the statistics are the truth, so that what they call empty is empty."""
     measure: Measure | None = None
     """Counts rows instead of estimating them, where the data is at hand."""
+    check_memo: bool = False
+    """Whether the memo's invariants are checked after every firing: for tests."""
 
 
 @dataclass
@@ -70,8 +73,12 @@ def plan_query(query: Query, statistics: Statistics, timeline: Timeline, options
     memo, root = _seeded(query, statistics)
     trace = Trace()
     rules = RuleBook.of(settings.methods, settings.disable, settings.extra_rules)
-    RelationalExplorer(memo, rules.relational, trace).explore()
-    Explorer(memo, rules, trace, budget=settings.budget).explore(root)
+    check = MemoCheck(memo) if settings.check_memo else None
+    after_firing = check.changed if check is not None else None
+    RelationalExplorer(memo, rules.relational, trace, after_firing=after_firing).explore()
+    Explorer(memo, rules, trace, budget=settings.budget, after_firing=after_firing).explore(root)
+    if check is not None:
+        check.whole()
     explored = time.perf_counter()
     cells = Cells(memo, statistics, exact=settings.exact, measure=settings.measure)
     objective = checked(settings.objective or WeightedSum(timeline.weights), timeline.last)

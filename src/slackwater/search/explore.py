@@ -46,6 +46,8 @@ class Explorer:
     trace: Trace = field(default_factory=Trace)
     score: Score = in_order_of_demand
     budget: Budget = field(default_factory=Budget)
+    after_firing: Callable[[], None] | None = None
+    """Called whenever a rule has added something; tests check the memo's invariants here."""
 
     def explore(self, *wanted: Form) -> None:
         """Explores what the wanted forms need, and then removes what leads in circles."""
@@ -100,6 +102,8 @@ class Explorer:
                     found.append(alternative)
         if found:
             self.trace.fired(rule.name, str(form), len(found))
+            if self.after_firing is not None:
+                self.after_firing()
         return found
 
     def _cut_circles(self) -> None:

@@ -34,6 +34,7 @@ class RelationalExplorer:
     trace: Trace = field(default_factory=Trace)
     score: Score = in_order_of_discovery
     most_expressions: int = 5_000
+    after_firing: Callable[[], None] | None = None
 
     def explore(self) -> None:
         queue: list[tuple[float, int, GroupId, Relation]] = []
@@ -54,3 +55,5 @@ class RelationalExplorer:
         found = sum(self.memo.add(match.group, tree) for tree in rule.expand(match))
         if found:
             self.trace.fired(rule.name, f"G{match.group}", found)
+            if self.after_firing is not None:
+                self.after_firing()
