@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.optimizer.test_tempura_example import arrivals, planned
+from tests.strategies.queries import Family, cases
 
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.scalar import Scalar, call, literal, reference
@@ -18,9 +19,10 @@ from slackwater.algebra.types import INT
 from slackwater.algebra.written import read_scalar, write_scalar
 from slackwater.bench.workloads import parse_pattern, workload
 from slackwater.bench.workloads.sizes import workload_statistics
+from slackwater.cost.model import RowsCost
 from slackwater.errors import UserError
 from slackwater.plan.plan import Plan
-from slackwater.plan.planner import plan_query
+from slackwater.plan.planner import Options, plan_query
 from slackwater.plan.serialize import FORMAT, VERSION, plan_from_json, plan_to_json
 from slackwater.rules.normalize import normalize
 from slackwater.sql.bind import bind
@@ -60,6 +62,16 @@ def test_tpcds(number: int) -> None:
 def test_the_running_example() -> None:
     for methods in ((), ("maintain",), ("hold-back",)):
         check(planned(arrivals(), *methods).plan)
+
+
+@pytest.mark.parametrize("family", list(Family))
+@settings(max_examples=8)
+@given(data=st.data())
+def test_random_queries(family: Family, data: st.DataObject) -> None:
+    case = data.draw(cases(family))
+    query = canonical(normalize(bind(case.sql, case.database.catalog)))
+    deliver = data.draw(st.sampled_from(("final", "every")))
+    check(plan_query(query, {}, Timeline.of(["a", "b"], [0.1, 1], deliver), Options(model=RowsCost())).plan)
 
 
 def test_limits_are_kept() -> None:
