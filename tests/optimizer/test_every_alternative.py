@@ -14,6 +14,6 @@ CASES = 320
 BATCH = 10
 
 
-@pytest.mark.parametrize("family,seeds", batches(CASES, 0, BATCH))
+@pytest.mark.parametrize("family,seeds", list(batches(CASES, 0, BATCH)))
 def test_every_alternative_gives_what_its_form_means(family: Family, seeds: range) -> None:
     assert LAWS.failures(family, seeds) == []

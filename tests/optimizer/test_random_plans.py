@@ -17,6 +17,6 @@ CASES = 3_000
 BATCH = 25
 
 
-@pytest.mark.parametrize("family,seeds", batches(CASES, 0, BATCH))
+@pytest.mark.parametrize("family,seeds", list(batches(CASES, 0, BATCH)))
 def test_delivers_what_batch_answers(family: Family, seeds: range) -> None:
     assert PLANS.failures(family, seeds) == []

@@ -1,0 +1,88 @@
+"""A user's own rule takes part in the search like ours: given to the planner, or brought by an entry point.
+
+The rule knows something no general rule may assume: events arrive in the order in which the query numbers them. Then
+the numbers of new rows go on where the old ones ended, and no old row is looked at again. `docs/own-rules.md` tells the
+same story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.metadata import EntryPoint
+
+import pyarrow as pa
+import pytest
+from tests.compare import differences, rows_of
+
+from slackwater import simulate
+from slackwater.algebra.relation import Aggregate, AggregateCall, Join, JoinKind, Project, Relation, Window
+from slackwater.algebra.scalar import addition, function_name, reference
+from slackwater.algebra.schema import Column, ColumnId
+from slackwater.algebra.types import BIGINT
+from slackwater.cost.model import EngineCost, Prices
+from slackwater.errors import UserError
+from slackwater.rules import catalogue
+from slackwater.rules.form_rule import Goal, generates
+from slackwater.rules.signed import all_of
+from slackwater.time.forms import GroupLeaf, Kind
+
+SEEN = Column(ColumnId("seen"), "seen", BIGINT)
+
+
+@generates(Kind.DELTA, of=Window)
+def number_arrivals(goal: Goal, node: Window) -> Iterator[Relation]:
+    """Δ(number R)  =  number(ΔR) + |R|      rows arrive in the order they are numbered by"""
+    column, call = node.calls[0]
+    leaf = node.input
+    assert isinstance(leaf, GroupLeaf)
+    if (
+        len(node.calls) > 1
+        or function_name(call.function.tree) != "row_number"
+        or call.partition
+        or goal.retracts(leaf)
+    ):
+        return
+    seen = Aggregate(goal.old(leaf), (), ((SEEN, AggregateCall("count", (), BIGINT)),))
+    numbered = Join(JoinKind.INNER, replace(node, input=goal.delta(leaf)), seen)
+    kept = tuple((c, reference(c)) for c in leaf.columns)
+    shifted = Project(numbered, (*kept, (column, addition(reference(column), reference(SEEN)))))
+    yield all_of(goal.form.columns, [shifted])
+
+
+QUERY = "SELECT id, n FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM events) WHERE n % 10 = 0"
+WITHOUT_FIXED_PRICES = replace(EngineCost(), prices=Prices(fixed=0.0))
+EVENTS = [pa.table({"id": list(range(9000))}), pa.table({"id": list(range(9000, 10000))})]
+
+
+@pytest.fixture
+def last_run_matters() -> list[float]:
+    return [0.01, 1.0]
+
+
+def test_wins_the_plan_and_keeps_the_answer(last_run_matters: list[float]) -> None:
+    ours = simulate(QUERY, {"events": EVENTS}, weights=last_run_matters, cost=WITHOUT_FIXED_PRICES)
+    assert "number_arrivals" not in ours.plan.rules
+    with_rule = simulate(
+        QUERY, {"events": EVENTS}, weights=last_run_matters, cost=WITHOUT_FIXED_PRICES, rules=(number_arrivals,)
+    )
+    assert "number_arrivals" in with_rule.plan.rules
+    assert with_rule.plan.rank < ours.plan.rank
+    result, batch = with_rule.results[2], with_rule.batch[2]
+    assert result is not None
+    assert batch is not None
+    assert not differences(rows_of(batch), rows_of(result))
+
+
+def test_an_entry_point_brings_it(monkeypatch: pytest.MonkeyPatch, last_run_matters: list[float]) -> None:
+    mine = EntryPoint("mine", "tests.optimizer.test_own_rule:number_arrivals", catalogue.ENTRY_POINT)
+    monkeypatch.setattr(catalogue, "entry_points", lambda group: [mine] if group == catalogue.ENTRY_POINT else [])
+    found = simulate(QUERY, {"events": EVENTS}, weights=last_run_matters, cost=WITHOUT_FIXED_PRICES)
+    assert "number_arrivals" in found.plan.rules
+
+
+def test_an_entry_point_that_is_no_rule_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = EntryPoint("wrong", "tests.optimizer.test_own_rule:QUERY", catalogue.ENTRY_POINT)
+    monkeypatch.setattr(catalogue, "entry_points", lambda group: [wrong])
+    with pytest.raises(UserError, match="`wrong` brings str, not a rule"):
+        simulate(QUERY, {"events": EVENTS})
