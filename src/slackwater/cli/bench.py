@@ -1,4 +1,4 @@
-"""`slackwater bench`: measurements of Slackwater itself. Each is a module of `slackwater.bench` and a command here."""
+"""`slackwater bench`: measurements of Slackwater itself. Each is a module of `slackwater.bench` and a command."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from rich.text import Text
 
 from slackwater.bench.frontend import FrontEndTimes, percentile, time_front_end
 from slackwater.bench.workloads import workload
-from slackwater.cli.output import Json, Output, measuring
+from slackwater.cli.bench_planning import planning
+from slackwater.cli.output import Json, Output, measuring, plain
 from slackwater.cli.tables import WORKLOADS
 
 SLOWEST = 10
 STAGES = ("bind", "normalize", "canonical", "emit", "total")
 
 
-@click.group()
+@click.group(commands=(planning,))
 def bench() -> None:
     """Measure Slackwater itself."""
 
@@ -31,7 +32,7 @@ class FrontEndReport:
 
     def as_json(self) -> Json:
         # The numbers are plain; only their nesting is wider than the type can say.
-        shown: dict[str, Json] = {key: _plain(value) for key, value in self.times.as_json().items()}
+        shown: dict[str, Json] = {key: plain(value) for key, value in self.times.as_json().items()}
         return shown
 
     def as_text(self) -> RenderableType:
@@ -59,18 +60,6 @@ class FrontEndReport:
 
 def _ms(seconds: float) -> str:
     return f"{seconds * 1000:.1f}"
-
-
-def _plain(value: object) -> Json:
-    match value:
-        case str() | int() | float():
-            return value
-        case list():
-            return [_plain(each) for each in value]
-        case dict():
-            return {str(key): _plain(each) for key, each in value.items()}
-        case _:
-            return str(value)
 
 
 @bench.command()

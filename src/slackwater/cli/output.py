@@ -132,6 +132,19 @@ def _as_json(report: Report) -> str:
     return json.dumps(report.as_json(), indent=2, ensure_ascii=False)
 
 
+def plain(value: object) -> Json:
+    """Numbers, texts, lists and objects of a measurement, as JSON has them."""
+    match value:
+        case str() | int() | float():
+            return value
+        case list():
+            return [plain(each) for each in value]
+        case dict():
+            return {str(key): plain(each) for key, each in value.items()}
+        case _:
+            return str(value)
+
+
 def reporting(command: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """The options of every command that reports; `Output.asked_for` reads them, the command itself does not."""
     for option, text in (

@@ -69,7 +69,7 @@ def plan_query(query: Query, statistics: Statistics, timeline: Timeline, options
     """The best plan for a canonical query over a schedule."""
     settings = options or Options()
     sys.setrecursionlimit(max(sys.getrecursionlimit(), DEEP))
-    started = time.perf_counter()
+    started = time.thread_time()
     memo, root = _seeded(query, statistics)
     trace = Trace()
     rules = RuleBook.of(settings.methods, settings.disable, settings.extra_rules)
@@ -79,7 +79,7 @@ def plan_query(query: Query, statistics: Statistics, timeline: Timeline, options
     Explorer(memo, rules, trace, budget=settings.budget, after_firing=after_firing).explore(root)
     if check is not None:
         check.whole()
-    explored = time.perf_counter()
+    explored = time.thread_time()
     cells = Cells(memo, statistics, exact=settings.exact, measure=settings.measure)
     objective = checked(settings.objective or WeightedSum(timeline.weights), timeline.last)
     choices, delivered, cost = _choose(memo, cells, root, timeline, settings.model, objective)
@@ -88,7 +88,7 @@ def plan_query(query: Query, statistics: Statistics, timeline: Timeline, options
         # The search counts a part once per use, the total once in all: only here are both plans counted alike.
         choices, cost = from_scratch, batch
     steps = StepBuilder(memo, cells, query, choices, delivered).steps()
-    chosen = time.perf_counter()
+    chosen = time.thread_time()
     plan = Plan(
         timeline.times,
         tuple(steps),

@@ -1,0 +1,99 @@
+"""`slackwater bench planning`: how long the planner takes for the queries of a workload."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import click
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from slackwater.bench.frontend import percentile
+from slackwater.bench.planning import PlanningBenchmark, PlanningTimes, time_planning
+from slackwater.bench.workloads import Query, Workload, workload
+from slackwater.cli.output import Json, Output, measuring, plain
+from slackwater.cli.tables import WORKLOADS
+from slackwater.errors import UserError
+
+SHARES = ((50, "p50"), (80, "p80"), (95, "p95"), (100, "max"))
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningReport:
+    """Every query, then the spread over all of them."""
+
+    measured: PlanningBenchmark
+
+    def as_json(self) -> Json:
+        shown: dict[str, Json] = {key: plain(value) for key, value in self.measured.as_json().items()}
+        return shown
+
+    def as_text(self) -> RenderableType:
+        queries = self.measured.queries
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column("query")
+        for name in ("explore ms", "choose ms", "total ms", "groups", "expressions", "firings"):
+            table.add_column(name, justify="right")
+        for query in queries:
+            table.add_row(query.query, *map(_number, _values(query)))
+        table.add_section()
+        columns = list(zip(*map(_values, queries), strict=True))
+        for share, name in SHARES:
+            table.add_row(Text(name, style="bold"), *(_number(percentile(column, share)) for column in columns))
+        methods = " and ".join(self.measured.methods)
+        verdict = (
+            f"{self.measured.workload}, {self.measured.runs} runs, {methods}: {len(queries)} queries planned, "
+            f"half within {self.measured.percentile(50):.2f} s, 80 % within {self.measured.percentile(80):.2f} s, "
+            f"all within {self.measured.percentile(100):.2f} s of one thread"
+        )
+        return Group(table, Text(), Text(verdict, style="bold"))
+
+
+def _values(query: PlanningTimes) -> tuple[float, ...]:
+    times = (query.explore_s, query.choose_s, query.total_s)
+    return (*(1000 * seconds for seconds in times), query.groups, query.expressions, query.firings)
+
+
+def _number(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.1f}"
+
+
+@click.command()
+@click.option("--workload", "workload_name", type=click.Choice(WORKLOADS), default="tpcds", show_default=True)
+@click.option("--runs", type=click.IntRange(min=1), default=3, show_default=True, help="The length of the schedule.")
+@click.option("--methods", metavar="LIST", help="Methods to plan with, e.g. maintain,hold-back; by default all.")
+@click.option("--queries", "numbers", metavar="LIST", help="Only these queries, e.g. 1,2.")
+@click.option("--sf", "scale_factor", type=float, default=1.0, show_default=True, help="Scale factor of the workload.")
+@measuring
+@click.pass_obj
+def planning(
+    output: Output,
+    workload_name: str,
+    runs: int,
+    methods: str | None,
+    numbers: str | None,
+    scale_factor: float,
+    json_file: str | None,
+) -> None:
+    """Time the planner on the queries of a workload: exploration, choice, and how much there was to search."""
+    work = workload(workload_name)
+    chosen = None if numbers is None else [_numbered(work, number) for number in _listed(numbers)]
+    named = None if methods is None else _listed(methods)
+    with output.waiting(f"Planning {workload_name} ..."):
+        measured = time_planning(work, runs, methods=named, queries=chosen, scale_factor=scale_factor)
+    output.report_measurements(PlanningReport(measured), json_file)
+
+
+def _listed(text: str) -> list[str]:
+    found = [part.strip() for part in text.split(",") if part.strip()]
+    if not found:
+        raise UserError("an empty list", hint="leave the option out for all")
+    return found
+
+
+def _numbered(work: Workload, number: str) -> Query:
+    queries = work.queries()
+    if not number.isdigit() or int(number) not in queries:
+        raise UserError(f"{work.name} has no query {number}", hint=f"1 to {max(queries)}")
+    return queries[int(number)]
