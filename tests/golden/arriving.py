@@ -36,7 +36,7 @@ def _check(data: _Arriving, query: Query, plan: Plan, timeline: Timeline) -> Non
                 data.connection.execute(f'CREATE TABLE "{step.name}" AS {text}')
                 continue
             found = data.connection.execute(text).fetchall()
-            expected = data.connection.execute(emit(query, "duckdb")).fetchall()
+            expected = data.connection.execute(emit(query, "duckdb", like_spark=True)).fetchall()
             problems = differences(expected, found)
             assert not problems, "\n".join([f"run {run}", *problems, text])
 

@@ -83,6 +83,6 @@ def test_an_entry_point_brings_it(monkeypatch: pytest.MonkeyPatch, last_run_matt
 
 def test_an_entry_point_that_is_no_rule_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = EntryPoint("wrong", "tests.optimizer.test_own_rule:QUERY", catalogue.ENTRY_POINT)
-    monkeypatch.setattr(catalogue, "entry_points", lambda group: [wrong])
+    monkeypatch.setattr(catalogue, "entry_points", lambda group: [wrong] if group else [])
     with pytest.raises(UserError, match="`wrong` brings str, not a rule"):
         simulate(QUERY, {"events": EVENTS})

@@ -184,7 +184,7 @@ class Simulator:
     def batch(self, sql: str) -> list[pa.Table]:
         """The batch answer of a query on the inputs of each run."""
         query = self._query(sql)
-        text = emit(query, "duckdb")
+        text = emit(query, "duckdb", like_spark=True)
         answers = (self._tables.batch(text, run) for run in range(1, self._tables.runs + 1))
         return [in_spark_types(answer, query.outputs) for answer in answers]
 
@@ -226,7 +226,7 @@ class Simulator:
 
     def _count(self, cells: Cells, cell: Cell) -> float:
         """The rows of a cell on the data."""
-        return float(self._tables.query(emit(cells.sources(cell), "duckdb")).num_rows)
+        return float(self._tables.query(emit(cells.sources(cell), "duckdb", like_spark=True)).num_rows)
 
 
 def scattered(seed: int) -> CostModel:

@@ -14,12 +14,25 @@ from slackwater.errors import UnsupportedError, UserError, did_you_mean
 DIALECTS = ("spark", "duckdb")
 
 
-def render(tree: exp.Expr, dialect: str, *, pretty: bool) -> str:
+def render(tree: exp.Expr, dialect: str, *, pretty: bool, like_spark: bool = False) -> str:
     """The text of a tree in a dialect."""
     if dialect not in DIALECTS:
         raise UserError(f"no dialect `{dialect}`", hint=did_you_mean(dialect, DIALECTS))
+    if like_spark and dialect != "spark":
+        tree = tree.copy().transform(_without_total_of_nothing)
     tree = tree.copy().transform(_for_duckdb if dialect == "duckdb" else _for_spark)
     return tree.sql(dialect=dialect, pretty=pretty, normalize_functions="lower" if dialect == "spark" else "upper")
+
+
+def _without_total_of_nothing(node: exp.Expr) -> exp.Expr:
+    """Spark has no grand total over no rows: every row of its grouping sets comes from a row."""
+    group = node.args.get("group") if isinstance(node, exp.Select) else None
+    sets = group.find(exp.GroupingSets) if group is not None else None
+    if sets is not None and any(isinstance(s, exp.Tuple) and not s.expressions for s in sets.expressions):
+        some = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0))
+        having = node.args.get("having")
+        node.set("having", exp.Having(this=some if having is None else exp.and_(having.this, some)))
+    return node
 
 
 def _for_spark(node: exp.Expr) -> exp.Expr:

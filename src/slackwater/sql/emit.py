@@ -46,9 +46,12 @@ LIGHT = 12
 """An expression of up to this many nodes may be repeated rather than named."""
 
 
-def emit(query: Query | Relation, dialect: str = "spark", *, pretty: bool = True) -> str:
-    """One SQL text that returns what the query or relation stands for."""
-    return render(_Emitter().statement(query), dialect, pretty=pretty)
+def emit(query: Query | Relation, dialect: str = "spark", *, pretty: bool = True, like_spark: bool = False) -> str:
+    """One SQL text that returns what the query or relation stands for.
+
+    Where a dialect answers an equal text differently (a grand total over no rows), `like_spark` asks for Spark's.
+    """
+    return render(_Emitter().statement(query), dialect, pretty=pretty, like_spark=like_spark)
 
 
 @dataclass
