@@ -21,13 +21,14 @@ from slackwater.rules.normalize import normalize
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
 
-Forms = Mapping[str, Callable[[Query], Query]]
+FORMS: Mapping[str, Callable[[Query], Query]] = {
+    "bound": lambda query: query,
+    "canonical": canonical,
+    "normalized": lambda query: canonical(normalize(query)),
+}
 
-FORMS: Forms = {"bound": lambda query: query, "canonical": canonical}
-AND_NORMALIZED: Forms = {**FORMS, "normalized": lambda query: canonical(normalize(query))}
 
-
-def check(case: Case, forms: Forms = FORMS) -> None:
+def check(case: Case, forms: Mapping[str, Callable[[Query], Query]] = FORMS) -> None:
     """Runs the original and every form of it on DuckDB; fails with both texts if one answers differently."""
     load(case.database)
     original = sqlglot.transpile(case.sql, read="spark", write="duckdb")[0]
