@@ -87,17 +87,16 @@ class Estimator:
     @_of.register
     def _(self, relation: Join) -> Estimate:
         left, right = self.of(relation.left), self.of(relation.right)
-        own = frozenset(relation.left.columns)
-        met = match_of(relation.condition, left, right, own)
+        met = match_of(relation, left, right)
         inner = left.rows * right.rows * met.pair
         alone = left.rows * (1.0 - met.left_hit)
         match relation.kind:
             case JoinKind.INNER:
-                return _paired(left, right, own, met, inner)
+                return _paired(relation, left, right, met, inner)
             case JoinKind.LEFT:
-                return _paired(left, right, own, met, inner, alone)
+                return _paired(relation, left, right, met, inner, alone)
             case JoinKind.FULL:
-                return _paired(left, right, own, met, inner, alone, right.rows * (1.0 - met.right_hit))
+                return _paired(relation, left, right, met, inner, alone, right.rows * (1.0 - met.right_hit))
             case JoinKind.SEMI:
                 return left.share(left.rows - alone)
             case JoinKind.ANTI:
@@ -214,9 +213,9 @@ def _renamed(project: Project, keys: Keys) -> Keys:
 
 
 def _paired(
+    join: Join,
     left: Estimate,
     right: Estimate,
-    own: frozenset[Column],
     met: Match,
     inner: float,
     left_alone: float | None = None,
@@ -230,7 +229,7 @@ def _paired(
     right_padded = (left_alone or 0.0) / rows if rows > 0.0 else 0.0
 
     def find(column: Column) -> Spread:
-        if column in own:
+        if column in join.left.columns:
             return _padded(left.spread(column).thinned(left.rows, left_kept), left_padded)
         return _padded(right.spread(column).thinned(right.rows, right_kept), right_padded)
 

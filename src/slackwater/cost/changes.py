@@ -146,9 +146,8 @@ def _touched_share(keys: list[Column], below: Step) -> float:
 
 
 def _join(node: Join, left: Step, right: Step) -> Changes:
-    own = frozenset(node.left.columns)
-    old = match_of(node.condition, left.before, right.before, own)
-    new = match_of(node.condition, left.after, right.after, own)
+    old = match_of(node, left.before, right.before)
+    new = match_of(node, left.after, right.after)
     match node.kind:
         case JoinKind.INNER:
             return _inner(left, right, old, new)

@@ -40,7 +40,7 @@ class Spread:
 
     `domain` counts the values that the column could have had if no filter had been there and nothing were still to
     arrive: what a join partner is drawn from. `bell` is mean and deviation where values lie about a mean, as sums do;
-    `origin` the base table whose column it is.
+    `origin` the base table and column it is.
     """
 
     values: float
@@ -51,7 +51,7 @@ class Spread:
     cluster: Cluster | None = None
     guessed: bool = False
     bell: tuple[float, float] | None = None
-    origin: str | None = None
+    origin: tuple[str, str] | None = None
 
     def thinned(self, rows: float, share: float) -> Spread:
         """Among a share of so many rows."""

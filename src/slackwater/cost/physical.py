@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from slackwater.algebra.predicates import matched_sides
 from slackwater.algebra.relation import Aggregate, Join, JoinKind, Relation
-from slackwater.algebra.scalar import conjuncts
+from slackwater.cost.selectivity import has_equality
 from slackwater.rules.intra.merges import TIMES
 
 
@@ -49,20 +48,3 @@ def may_broadcast(node: Join) -> tuple[bool, tuple[Relation, ...]]:
         case JoinKind.LEFT | JoinKind.SEMI | JoinKind.ANTI:
             sides = (node.right,)
     return has_equality(node), sides
-
-
-def has_equality(node: Join) -> bool:
-    """Whether some part of the condition equates the two sides."""
-    known = node.__dict__.get("_has_equality")
-    if not isinstance(known, bool):
-        left = frozenset(node.left.columns)
-        known = any(
-            sides[0].columns
-            and sides[1].columns
-            and (sides[0].columns <= left) != (sides[1].columns <= left)
-            and all(side.columns <= left or not side.columns & left for side in sides)
-            for part in conjuncts(node.condition)
-            if (sides := matched_sides(part)) is not None
-        )
-        node.__dict__["_has_equality"] = known
-    return known

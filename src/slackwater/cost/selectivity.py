@@ -27,6 +27,7 @@ from slackwater.algebra.predicates import (
     read_test,
     year_of,
 )
+from slackwater.algebra.relation import Join
 from slackwater.algebra.scalar import Scalar, conjuncts, disjuncts
 from slackwater.algebra.schema import Column
 from slackwater.cost.estimate import Cluster, Estimate, Spread, none_of
@@ -38,6 +39,8 @@ POSITIVE = 0.9
 PREFIX = 0.05
 CONTAINS = 0.1
 DATES_A_YEAR = 365.25
+UNFILTERED = 0.99
+"""A relation that has more of its rows than this counts as whole."""
 APART = 0.01
 """How much is left of a match between values that come at different runs."""
 SELDOM = 0.1
@@ -266,6 +269,9 @@ def _comparing_share(left: Scalar, sign: Sign, right: Scalar, below: Estimate) -
 # --- joins -----------------------------------------------------------------------------------------------------------
 
 
+Pairs = list[tuple[Scalar, Scalar]]
+
+
 @dataclass(frozen=True, slots=True)
 class Match:
     """How two inputs meet: the chance of a pair, and that a row meets at least one row of the other side.
@@ -280,41 +286,58 @@ class Match:
     right_single: bool = False
 
 
-def match_of(condition: Scalar, left: Estimate, right: Estimate, left_columns: frozenset[Column]) -> Match:
-    """The chance that a pair of rows matches, and that a row of one side matches any of the other."""
-    pairs: list[tuple[Scalar, Scalar]] = []
-    rest = 1.0
-    both: Estimate | None = None
-    for part in conjuncts(condition):
-        sides = matched_sides(part)
-        if sides is not None and sides[0].columns and sides[1].columns:
-            one, other = sides
-            if one.columns <= left_columns and not other.columns & left_columns:
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """A join condition taken apart: pairs of expressions to be equal, left and right, and what else is asked."""
+
+    left: frozenset[Column]
+    pairs: Pairs
+    rest: tuple[Scalar, ...]
+
+
+def _parts(join: Join) -> _Parts:
+    """The parts of a join's condition; worked out once and kept with it."""
+    known = join.__dict__.get("_parts")
+    if not isinstance(known, _Parts):
+        own = frozenset(join.left.columns)
+        pairs: Pairs = []
+        rest: list[Scalar] = []
+        for part in conjuncts(join.condition):
+            sides = matched_sides(part)
+            one, other = sides if sides is not None else (part, part)
+            if one.columns and other.columns and one.columns <= own and not other.columns & own:
                 pairs.append((one, other))
-                continue
-            if other.columns <= left_columns and not one.columns & left_columns:
+            elif one.columns and other.columns and other.columns <= own and not one.columns & own:
                 pairs.append((other, one))
-                continue
-        both = both or _side_by_side(left, right, left_columns)
-        rest *= _residual_share(part, both)
-    if not pairs:
+            else:
+                rest.append(part)
+        known = join.__dict__["_parts"] = _Parts(own, pairs, tuple(rest))
+    return known
+
+
+def has_equality(join: Join) -> bool:
+    """Whether some part of the condition equates the two sides."""
+    return bool(_parts(join).pairs)
+
+
+def match_of(join: Join, left: Estimate, right: Estimate) -> Match:
+    """The chance that a pair of rows matches, and that a row of one side matches any of the other."""
+    parts = _parts(join)
+    rest = 1.0
+    if parts.rest:
+        both = _side_by_side(left, right, parts.left)
+        rest = math.prod(select(part, both).share for part in parts.rest)
+    if not parts.pairs:
         return Match(rest, 1.0 - none_of(rest, right.rows), 1.0 - none_of(rest, left.rows))
-    equal, reach, left_unique, right_unique = _equal_pairs(pairs, left, right)
-    left_hit = _hit(reach, rest, right, [other for _, other in pairs])
-    right_hit = _hit(reach, rest, left, [one for one, _ in pairs])
+    equal, reach, left_unique, right_unique = _equal_pairs(parts.pairs, left, right)
+    left_hit = _hit(reach, rest, right, [other for _, other in parts.pairs])
+    right_hit = _hit(reach, rest, left, [one for one, _ in parts.pairs])
     return Match(equal * rest, left_hit, right_hit, right_unique, left_unique)
 
 
 def _side_by_side(left: Estimate, right: Estimate, left_columns: frozenset[Column]) -> Estimate:
     rows = max(left.rows, right.rows)
     return Estimate(rows, lambda c: (left if c in left_columns else right).spread(c))
-
-
-def _residual_share(part: Scalar, both: Estimate) -> float:
-    return select(part, both).share
-
-
-Pairs = list[tuple[Scalar, Scalar]]
 
 
 def _equal_pairs(pairs: Pairs, left: Estimate, right: Estimate) -> tuple[float, float, bool, bool]:
@@ -340,21 +363,27 @@ def _plain(keys: Iterable[Scalar]) -> frozenset[Column]:
 
 
 def _by_tables(pairs: Pairs, left: Estimate, right: Estimate) -> list[Pairs]:
+    """Pairs that may be one key; a column met twice is that of another copy of its table."""
     if len(pairs) == 1:
         return [pairs]
-    found: dict[tuple[str | None, str | None, int], Pairs] = {}
-    for number, (one, other) in enumerate(pairs):
-        tables = (spread_of(one, left).origin, spread_of(other, right).origin)
-        again = any(one == a or other == b for a, b in pairs[:number])
-        found.setdefault((*tables, number if again or None in tables else -1), []).append((one, other))
-    return list(found.values())
+    found: dict[tuple[str, str], Pairs] = {}
+    alone: list[Pairs] = []
+    met: set[tuple[str, str, str]] = set()
+    for one, other in pairs:
+        a, b = spread_of(one, left).origin, spread_of(other, right).origin
+        if a is None or b is None or ("left", *a) in met or ("right", *b) in met:
+            alone.append([(one, other)])
+        else:
+            met |= {("left", *a), ("right", *b)}
+            found.setdefault((a[0], b[0]), []).append((one, other))
+    return [*found.values(), *alone]
 
 
 def _key_share(pairs: Pairs, left: Estimate, right: Estimate) -> tuple[float, float]:
-    """1 / domain, by the geometric mean of the two sides' domains, and by the larger.
+    """1 / domain, once for pairs and once for rows without a partner.
 
-    The larger domain holds the other. But questions ask for what is there: rows that a filter leaves on the larger side
-    meet more often than chance would have it. So pairs are counted by the mean, rows without a partner by the larger.
+    The larger domain holds the smaller. But questions ask for what is there: rows that a filter leaves of the larger
+    side meet more often than chance would have it, so pairs are then counted by the geometric mean of both domains.
     A key of several columns has as many values as its table has rows.
     """
     means: list[float] = []
@@ -370,8 +399,11 @@ def _key_share(pairs: Pairs, left: Estimate, right: Estimate) -> tuple[float, fl
             else:
                 together = max(a.cluster.share, b.cluster.share)
                 size_a, size_b = size_a * a.cluster.share, size_b * b.cluster.share
-        means.append(1.0 / math.sqrt(max(1.0, size_a) * max(1.0, size_b)))
-        leasts.append(1.0 / max(1.0, size_a, size_b))
+        least = 1.0 / max(1.0, size_a, size_b)
+        leasts.append(least)
+        larger = left if size_a > size_b else right
+        filtered = larger.rows < UNFILTERED * larger.whole
+        means.append(1.0 / math.sqrt(max(1.0, size_a) * max(1.0, size_b)) if filtered else least)
     mean, least = backed_off(means), backed_off(leasts)
     if len(pairs) > 1:
         sides = ((left, _plain(one for one, _ in pairs)), (right, _plain(other for _, other in pairs)))

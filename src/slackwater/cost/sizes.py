@@ -246,7 +246,8 @@ class _TableColumns:
     def __call__(self, column: Column) -> Spread | None:
         if column == WEIGHT:
             return WEIGHTS
-        name, origin = self.names[column], self.scan.table.name
+        name = self.names[column]
+        origin = (self.scan.table.name, name)
         single_key = frozenset((name,)) in self.scan.table.keys
         values = self.known.distinct.get(name, self.total if single_key else None)
         low, high = self.known.ranges.get(name, (None, None))
