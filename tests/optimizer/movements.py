@@ -16,6 +16,8 @@ from slackwater.algebra.schema import TableSchema
 from slackwater.catalog.arrival import Change
 
 STATIC, GROWING = 0, 1
+STYLES = (STATIC, GROWING, GROWING, GROWING)
+STYLES_WITH_DELETES = (STATIC, GROWING, 2, 2)
 
 
 @dataclass(frozen=True)
@@ -29,12 +31,13 @@ class Movement:
 Movements = Mapping[str, tuple[Movement, ...]]
 
 
-def make_movements(choices: Choices, database: Database, runs: int, *, deletes: bool = True) -> Movements:
+def make_movements(choices: Choices, database: Database, runs: int) -> Movements:
     """Arrivals of every table that has rows: static, growing, or with rows that go, change and come back."""
+    styles = STYLES_WITH_DELETES if choices.chance(2) else STYLES
     found = {}
     for schema in database.schemas:
         if schema.name in database.rows:
-            style = choices.below(5 if deletes else 2)
+            style = choices.pick(styles)
             rows = list(database.rows[schema.name])
             found[schema.name] = _movements(choices, schema, rows, runs, style)
     return found

@@ -23,7 +23,7 @@ from slackwater.rules.catalogue import EXPLORE_RULES, METHODS, RULES
 from slackwater.rules.generate.snapshots import snapshot_of_operator
 
 SWITCHES = tuple(r.name for r in RULES if r is not snapshot_of_operator) + tuple(r.name for r in EXPLORE_RULES)
-SUBSETS: Sequence[tuple[str, ...] | None] = (None, ("maintain",), ("hold-back",), METHODS, ())
+SUBSETS: Sequence[tuple[str, ...] | None] = (None, ("maintain",), ("hold-back",), METHODS, None, ("hold-back",), ())
 
 
 def _late_runs_twice(cost: Vector) -> float:
@@ -63,7 +63,7 @@ class PlanCase:
 def make_plan_case(choices: Choices, family: Family) -> PlanCase:
     """The case that these choices lead to."""
     case = make_case(choices, family)
-    runs = choices.pick((2, 1, 3, 4))
+    runs = choices.pick((2, 3, 1, 4, 2, 3, 4))
     movements = make_movements(choices, case.database, runs)
     deliver: str | tuple[int, ...] = choices.pick(("final", "every"))
     if choices.chance(4):
@@ -73,7 +73,7 @@ def make_plan_case(choices: Choices, family: Family) -> PlanCase:
     disable: tuple[str, ...] = ()
     if choices.chance(2):
         disable = tuple(choices.several(SWITCHES, 1, choices.pick((3, len(SWITCHES)))))
-    seed = choices.below(1000) if choices.below(4) else None
+    seed = choices.below(1000) if choices.below(8) else None
     return PlanCase(case, movements, runs, deliver, weights, methods, disable, seed, choices.pick(OBJECTIVES))
 
 

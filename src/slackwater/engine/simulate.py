@@ -8,7 +8,6 @@ holds the arrivals for any number of queries. Read `docs/simulate.md` for an exa
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -17,8 +16,9 @@ import pyarrow as pa
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query
 from slackwater.catalog.arrival import Change
-from slackwater.cost.model import CostModel, EngineCost, Prices
+from slackwater.cost.model import CostModel, EngineCost
 from slackwater.cost.objective import Objective
+from slackwater.cost.scattered import ScatteredCost
 from slackwater.engine.compile import step_sql
 from slackwater.engine.tables import Tables, in_spark_types
 from slackwater.errors import InternalError, UserError, did_you_mean
@@ -80,9 +80,9 @@ def simulate(
 ) -> Simulation:
     """Plans and executes a query over given arrivals.
 
-    `arrivals` has for every table one `pyarrow.Table` or `Change` a run; `keys` its unique columns. `seed` scatters the
-    prices, to try plans that are not the best; `measured` counts the rows of every form on the data instead of
-    estimating them.
+    `arrivals` has for every table one `pyarrow.Table` or `Change` a run; `keys` its unique columns. `seed` draws all
+    prices at random, to try plans that are not the best; `measured` counts the rows of every form on the data instead
+    of estimating them.
     """
     return Simulator(arrivals, keys=keys).simulate(
         sql,
@@ -172,7 +172,7 @@ class Simulator:
             None if methods is None else tuple(methods),
             tuple(disable),
             tuple(rules),
-            cost or (EngineCost() if seed is None else scattered(seed)),
+            cost or (EngineCost() if seed is None else ScatteredCost(seed)),
             objective,
             exact=True,
             measure=self._count if measured else None,
@@ -227,10 +227,3 @@ class Simulator:
     def _count(self, cells: Cells, cell: Cell) -> float:
         """The rows of a cell on the data."""
         return float(self._tables.query(emit(cells.sources(cell), "duckdb", like_spark=True)).num_rows)
-
-
-def scattered(seed: int) -> CostModel:
-    """Prices drawn at random, so that plans far from the best one are tried too."""
-    rng = random.Random(seed)
-    prices = Prices(*(10 ** rng.uniform(-3, 3) for _ in range(5)))
-    return EngineCost(prices, statement=10 ** rng.uniform(-3, 5), broadcast_rows=10 ** rng.uniform(0, 6))

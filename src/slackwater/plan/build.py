@@ -66,13 +66,17 @@ class StepBuilder:
     def _purpose(self, key: Key) -> Purpose | None:
         """Why a cell needs a step of its own; sources and cells that one step reads need none."""
         choice = self.choices[key]
-        if choice.tree is None or isinstance(choice.tree, Values):
+        if choice.tree is None or self._is_written_out(key):
             return None
         readers = [reader for reader in self._uses.get(key, []) if reader is not None]
         if any(reader[1] > key[1] for reader in readers):
             return Purpose.STATE
         times = len(readers) + sum(key == d for d in self.delivered)
         return Purpose.SCRATCH if times > 1 and _is_work(choice.tree) else None
+
+    def _is_written_out(self, key: Key) -> bool:
+        """Whether a cell's rows stand in the text itself: there is nothing to save, whoever reads them when."""
+        return isinstance(self.choices[key].tree, Values)
 
     def _step(self, key: Key, purpose: Purpose) -> Step:
         relation, rules, cost = self._inlined(key, at_root=True)
@@ -105,7 +109,7 @@ class StepBuilder:
         for leaf in dict.fromkeys(n for n in choice.tree.walk() if isinstance(n, Form)):
             source = self.cells.cell(leaf, cell.interval)
             at_run = inputs[source]
-            if at_run < run and (source, at_run) not in self._names:
+            if at_run < run and (source, at_run) not in self._names and not self._is_written_out((source, at_run)):
                 raise InternalError(f"{source.form} of run {at_run} is read at run {run} but not saved")
             relation, more, price = self._inlined((source, at_run))
             by_leaf[leaf] = relation
