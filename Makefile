@@ -29,7 +29,8 @@ layers: $(STAMP) ## Check that nothing below imports anything above
 	$(BIN)/lint-imports --no-logo
 
 unit: $(STAMP) ## Run the tests, with coverage
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not heavy" --cov --cov-report=term
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m heavy
 
 test-workloads: $(STAMP) ## Plan and simulate every benchmark query in every setting
 	SLACKWATER_EVERY_SETTING=1 $(BIN)/pytest -n $(WORKERS) tests/workloads/test_simulated_plans.py

@@ -10,6 +10,8 @@ from tests.optimizer.laws import LAWS
 from tests.strategies.queries import Family
 from tests.strategies.search import batches
 
+pytestmark = pytest.mark.heavy
+
 CASES = 320
 BATCH = 10
 

@@ -13,6 +13,8 @@ from tests.optimizer.plans import PLANS
 from tests.strategies.queries import Family
 from tests.strategies.search import batches
 
+pytestmark = pytest.mark.heavy
+
 CASES = 3_000
 BATCH = 25
 

@@ -8,12 +8,15 @@ Eight families of 250 cases, 2,000 in all, the same at every run. To look for mo
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies.choices import Seeded
 from tests.strategies.queries import Case, Family, cases, make_case
 from tests.strategies.regenerated import check
 from tests.strategies.tables import Database, databases
+
+pytestmark = pytest.mark.heavy
 
 CASES = 250
 at_length = settings(max_examples=max(CASES, settings.default.max_examples if settings.default else 0))

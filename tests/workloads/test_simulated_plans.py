@@ -16,6 +16,8 @@ from tests.workloads.simulated import METHODS, Arriving, Setting
 
 from slackwater.bench.workloads import Dataset, Query, Workload, tpcds, tpch
 
+pytestmark = pytest.mark.heavy
+
 Loaded = dict[str, tuple[Workload, Dataset]]
 Recorder = Callable[[str, object], None]
 
