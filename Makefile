@@ -30,10 +30,12 @@ layers: $(STAMP) ## Check that nothing below imports anything above
 
 unit: $(STAMP) ## Run the tests, with coverage
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not heavy" --cov --cov-report=term
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m heavy
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m heavy --ignore tests/workloads/test_simulated_plans.py \
+	  --ignore tests/optimizer/test_random_plans.py
 
 test-workloads: $(STAMP) ## Plan and simulate every benchmark query in every setting
-	SLACKWATER_EVERY_SETTING=1 $(BIN)/pytest -n $(WORKERS) tests/workloads/test_simulated_plans.py
+	SLACKWATER_EVERY_SETTING=1 $(BIN)/pytest -n $(WORKERS) tests/workloads/test_simulated_plans.py \
+	  tests/optimizer/test_random_plans.py
 
 format: $(STAMP) ## Format the code and mend what can be mended
 	$(BIN)/ruff check --fix-only
