@@ -87,6 +87,18 @@ def test_memo_and_trace(given: list[str], capsys: pytest.CaptureFixture[str]) ->
     assert " 1  snapshot_of_operator" in text
     told = json.loads(printed(capsys, "explain", *given, "--memo", "--trace", "--json"))
     assert {"plan", "memo", "trace"} <= told.keys()
+    delta = next(firing for firing in told["trace"] if firing["rule"] == "delta_of_inner_join")
+    assert delta == {
+        "rule": "delta_of_inner_join",
+        "target": "ΔG5",
+        "found": ["(ΔG0 ⋈ G1@new) + (G0@old ⋈ ΔG1)"],
+    }
+
+
+def test_the_trace_of_relations(capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(capsys, "explain", "--workload", "tpch", "--query", "3", "--trace")
+    assert "G11  inner join on l_orderkey = o_orderkey [G7, G10]\n" in text, "what the numbers stand for"
+    assert " 1  enumerate_join_orders               G11        project " in text
 
 
 def test_a_workload_needs_no_data(capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,7 +33,7 @@ from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Options, Planning, plan_query
 from slackwater.plan.serialize import plan_to_value
 from slackwater.rules.normalize import normalize
-from slackwater.search.trace import Trace
+from slackwater.search.show import show_groups, show_trace, target, ways
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline
 
@@ -190,8 +190,7 @@ class Explanation:
         if self.memo:
             found["memo"] = show_memo(self.planning.memo).splitlines()
         if self.trace:
-            trace = self.planning.trace
-            found["trace"] = [{"rule": f.rule, "target": f.target, "found": f.found} for f in trace.firings]
+            found["trace"] = _firings(self.planning)
         return found
 
     def as_text(self) -> RenderableType:
@@ -203,19 +202,19 @@ class Explanation:
         if self.memo:
             parts += [Text(), Text("memo", style="bold cyan"), Text(show_memo(self.planning.memo))]
         if self.trace:
-            parts += [Text(), Text("trace", style="bold cyan"), Text(show_trace(self.planning.trace))]
+            if not self.memo:
+                parts += [Text(), Text("groups", style="bold cyan"), Text(show_groups(self.planning.memo))]
+            traced = show_trace(self.planning.trace, self.planning.memo)
+            parts += [Text(), Text("trace", style="bold cyan"), Text(traced)]
         return Group(*parts)
 
 
-def show_trace(trace: Trace) -> str:
-    """Firings in order: the rule, what it fired on, how many new ways it found; and the budgets that were hit."""
-    width = max((len(f.rule) for f in trace.firings), default=0)
-    digits = len(str(len(trace.firings)))
-    lines = [
-        f"{i:>{digits}}  {f.rule.ljust(width)}  {f.target}" + (f"  {f.found} ways" if f.found > 1 else "")
-        for i, f in enumerate(trace.firings, 1)
+def _firings(planning: Planning) -> list[Json]:
+    memo = planning.memo
+    return [
+        {"rule": firing.rule, "target": target(memo, firing), "found": list[Json](ways(memo, firing))}
+        for firing in planning.trace.firings
     ]
-    return "\n".join([*lines, *(f"INCOMPLETE: {limit}" for limit in trace.limits)])
 
 
 def _texts(plan: Plan, run: int | None = None) -> list[Json]:

@@ -17,6 +17,8 @@ class Alternative:
 
     tree: Relation
     rule: str
+    through: str = ""
+    """The rule that found the operator the alternative computes, where it is not the one that was written."""
 
     def leaves(self) -> tuple[Form, ...]:
         """The forms it reads, each once, in order of appearance."""
@@ -38,6 +40,8 @@ class Group:
     tables: Mask
     retracts: bool
     expressions: list[Relation] = field(default_factory=list)
+    found_by: dict[Relation, str] = field(default_factory=dict)
+    """The exploration rule that each expression comes from; those that were written are not listed."""
     forms: dict[Form, list[Alternative]] = field(default_factory=dict)
     relatives: dict[str, GroupLeaf | None] = field(default_factory=dict)
 

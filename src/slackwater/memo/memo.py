@@ -49,8 +49,8 @@ class Memo:
             owner = self._new_group(expression)
         return self._groups[owner].leaf
 
-    def add(self, group: GroupId, relation: Relation) -> bool:
-        """Says that a relation equals a group; False when that was known, here or of another group."""
+    def add(self, group: GroupId, relation: Relation, rule: str) -> bool:
+        """Says that by a rule a relation equals a group; False when that was known, here or of another group."""
         expression = self._over_leaves(relation)
         if expression in self._owner:
             return False
@@ -62,6 +62,7 @@ class Memo:
             )
         self._owner[expression] = group
         home.expressions.append(expression)
+        home.found_by[expression] = rule
         return True
 
     def knows(self, relation: Relation) -> bool:

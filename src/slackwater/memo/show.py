@@ -53,9 +53,8 @@ def show_group(memo: Memo, group: Group) -> Iterator[str]:
     """One group: its expressions, what is known of it, its forms and how each is computed."""
     margin = " " * (len(f"G{group.id}") + 2)
     for position, expression in enumerate(group.expressions):
-        below = [f"G{leaf.group}" for leaf in expression.inputs if isinstance(leaf, GroupLeaf)]
-        text = operator(expression, brief=True) + (f" [{', '.join(below)}]" if below else "")
-        yield (f"G{group.id}  " if position == 0 else margin) + text
+        found = f"  by {rule}" if (rule := group.found_by.get(expression)) else ""
+        yield (f"G{group.id}  " if position == 0 else margin) + show_expression(expression) + found
     if group.is_static:
         yield f"{margin}never changes"
     else:
@@ -69,7 +68,18 @@ def show_group(memo: Memo, group: Group) -> Iterator[str]:
         yield f"{margin}{form_name(memo, form)}"
         width = max((len(a.rule) for a in alternatives), default=0)
         for alternative in alternatives:
-            yield f"{margin}  {alternative.rule.ljust(width)}  {_unwrapped(formula(memo, alternative.tree))}"
+            yield f"{margin}  {alternative.rule.ljust(width)}  {found_expression(memo, alternative.tree)}"
+
+
+def show_expression(expression: Relation) -> str:
+    """An operator over groups, with its details: `inner join on a = b [G2, G5]`."""
+    below = [f"G{leaf.group}" for leaf in expression.inputs if isinstance(leaf, GroupLeaf)]
+    return operator(expression, brief=True) + (f" [{', '.join(below)}]" if below else "")
+
+
+def found_expression(memo: Memo, tree: Relation) -> str:
+    """An expression over forms or groups as algebra, without parentheses around the whole."""
+    return _unwrapped(formula(memo, tree))
 
 
 def form_name(memo: Memo, form: Form) -> str:

@@ -102,7 +102,7 @@ class StepBuilder:
         if choice.rule == "source":
             return self._source(cell), (), choice.own
         assert choice.tree is not None
-        rules: list[str] = [choice.rule]
+        rules = list(choice.rules)
         cost = choice.own
         by_leaf: dict[Form, Relation] = {}
         inputs = dict(choice.inputs)

@@ -97,7 +97,7 @@ def plan_query(query: Query, statistics: Statistics, timeline: Timeline, options
         objective.name,
         objective.rank(cost)[0],
         objective.rank(batch)[0],
-        tuple(sorted({choice.rule for choice in choices.values()} - {"source", "nothing"})),
+        tuple(sorted({rule for choice in choices.values() for rule in choice.rules})),
         tuple(trace.limits),
         timeline.weights,
     )

@@ -14,6 +14,7 @@ from slackwater.algebra.relation import Relation
 from slackwater.cost.model import CostModel
 from slackwater.cost.objective import Objective, Vector, add, at
 from slackwater.errors import InternalError
+from slackwater.memo.group import Alternative
 from slackwater.memo.memo import Memo
 from slackwater.search.cells import Cell, Cells
 from slackwater.time.timeline import Timeline
@@ -32,6 +33,13 @@ class Choice:
     inputs: tuple[tuple[Cell, int], ...]
     own: float
     cost: Vector
+    through: str = ""
+    """The exploration rule that found the operator, if one did."""
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The rules it took: those about forms and about relations."""
+        return tuple(name for name in (self.rule, self.through) if name not in ("", "source", "nothing"))
 
 
 @dataclass
@@ -84,7 +92,7 @@ class Chooser:
         for alternative in self.cells.ways(cell):
             if self.batch and alternative.rule != BATCH_RULE:
                 continue
-            candidate = self._candidate(cell, run, self.cells.instance(alternative, cell.interval), alternative.rule)
+            candidate = self._candidate(cell, run, alternative)
             if candidate is not None and (best is None or self._better(candidate, best)):
                 best = candidate
         return best
@@ -92,7 +100,8 @@ class Chooser:
     def _better(self, one: Choice, other: Choice) -> bool:
         return self.objective.rank(one.cost) < self.objective.rank(other.cost)
 
-    def _candidate(self, cell: Cell, run: int, tree: Relation, rule: str) -> Choice | None:
+    def _candidate(self, cell: Cell, run: int, alternative: Alternative) -> Choice | None:
+        tree = self.cells.instance(alternative, cell.interval)
         runs = self.timeline.last
         total: Vector = (0.0,) * runs
         inputs: list[tuple[Cell, int]] = []
@@ -103,7 +112,8 @@ class Chooser:
             total = add(total, supply[0])
             inputs.append((source, supply[1]))
         own = self._price(tree, cell.interval)
-        return Choice(cell, run, tree, rule, tuple(inputs), own, add(total, at(run, own, runs)))
+        cost = add(total, at(run, own, runs))
+        return Choice(cell, run, tree, alternative.rule, tuple(inputs), own, cost, alternative.through)
 
     def supply(self, cell: Cell, run: int) -> tuple[Vector, int] | None:
         """The cheapest way to have a cell at hand at a run: computed now, or earlier and kept."""

@@ -90,18 +90,19 @@ class Explorer:
 
     def _fire(self, rule: FormRule, form: Form) -> list[Alternative]:
         found = []
-        expressions = self.memo[form.group].expressions
+        group = self.memo[form.group]
+        expressions = group.expressions
         if rule.family in (Family.INTRA, Family.INTER) and rule.name in (MERGE, LAST_RESORT, "complete_positive_part"):
             expressions = expressions[:1]
         for node in expressions:
             if not isinstance(node, rule.of):
                 continue
             for tree in rule.expand(Goal(form, node, self.memo)):
-                alternative = Alternative(tree, rule.name)
+                alternative = Alternative(tree, rule.name, group.found_by.get(node, ""))
                 if self.memo.offer(form, alternative):
                     found.append(alternative)
         if found:
-            self.trace.fired(rule.name, str(form), len(found))
+            self.trace.fired(rule.name, form, [alternative.tree for alternative in found])
             if self.after_firing is not None:
                 self.after_firing()
         return found

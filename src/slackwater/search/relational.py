@@ -52,8 +52,10 @@ class RelationalExplorer:
                 return
 
     def _fire(self, rule: ExploreRule, match: Match) -> None:
-        found = sum(self.memo.add(match.group, tree) for tree in rule.expand(match))
-        if found:
-            self.trace.fired(rule.name, f"G{match.group}", found)
+        known = len(self.memo[match.group].expressions)
+        for tree in rule.expand(match):
+            self.memo.add(match.group, tree, rule.name)
+        if found := self.memo[match.group].expressions[known:]:
+            self.trace.fired(rule.name, match.group, found)
             if self.after_firing is not None:
                 self.after_firing()

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+
+from slackwater.algebra.relation import Relation
+from slackwater.time.forms import Form, GroupId
 
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """One application of a rule that found something new."""
+    """One application of a rule that found something new: expressions of a group, or ways to compute a form."""
 
     rule: str
-    target: str
-    found: int
+    target: GroupId | Form
+    found: tuple[Relation, ...]
 
 
 @dataclass
@@ -21,8 +25,8 @@ class Trace:
     firings: list[Firing] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)
 
-    def fired(self, rule: str, target: str, found: int) -> None:
-        self.firings.append(Firing(rule, target, found))
+    def fired(self, rule: str, target: GroupId | Form, found: Iterable[Relation]) -> None:
+        self.firings.append(Firing(rule, target, tuple(found)))
 
     def limited(self, message: str) -> None:
         self.limits.append(message)

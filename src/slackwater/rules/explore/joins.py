@@ -130,7 +130,7 @@ class _Orders:
             known = next((way for way in ways if self.memo.knows(way)), ways[0])
             leaf = self.memo.insert(known)
             for way in ways:
-                self.memo.add(leaf.group, way)
+                self.memo.add(leaf.group, way, enumerate_join_orders.name)
             self.groups[subset] = leaf
         return self.groups[subset]
 

@@ -1,0 +1,48 @@
+"""The trace as text: which rule fired on what, and what it found, in the notation of `memo.show`.
+
+1  enumerate_join_orders  G9      inner join on a = b [G4, G8]
+2  snapshot_of_operator   G9@new  G6@new ⋈ G3@new
+                                  G4@new ⋈ G8@new
+"""
+
+from __future__ import annotations
+
+from slackwater.memo.memo import Memo
+from slackwater.memo.show import form_name, found_expression, show_expression
+from slackwater.search.trace import Firing, Trace
+from slackwater.time.forms import Form
+
+
+def show_trace(trace: Trace, memo: Memo) -> str:
+    """Firings in order, the ways each found below each other; and the budgets that were hit."""
+    names = [target(memo, firing) for firing in trace.firings]
+    widths = [
+        len(str(len(names))),
+        max((len(firing.rule) for firing in trace.firings), default=0),
+        max(map(len, names), default=0),
+    ]
+    lines: list[str] = []
+    for number, (firing, name) in enumerate(zip(trace.firings, names, strict=True), 1):
+        head = f"{number:>{widths[0]}}  {firing.rule.ljust(widths[1])}  {name.ljust(widths[2])}"
+        for way in ways(memo, firing):
+            lines.append(f"{head}  {way}".rstrip())
+            head = " " * len(head)
+    return "\n".join([*lines, *(f"INCOMPLETE: {limit}" for limit in trace.limits)])
+
+
+def target(memo: Memo, firing: Firing) -> str:
+    """What a rule fired on: a group by its number, or a form of one."""
+    return form_name(memo, firing.target) if isinstance(firing.target, Form) else f"G{firing.target}"
+
+
+def ways(memo: Memo, firing: Firing) -> list[str]:
+    """What a firing found, one line each."""
+    if isinstance(firing.target, Form):
+        return [found_expression(memo, tree) for tree in firing.found]
+    return [show_expression(expression) for expression in firing.found]
+
+
+def show_groups(memo: Memo) -> str:
+    """What the numbers of the groups stand for: the first expression of each."""
+    width = len(f"G{len(memo)}")
+    return "\n".join(f"{f'G{group.id}'.ljust(width)}  {show_expression(group.expressions[0])}" for group in memo)
