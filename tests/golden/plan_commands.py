@@ -89,9 +89,9 @@ def problem_of(cell: Cell) -> tuple[Query, Statistics, Timeline, Options]:
 
 def check_rules(cell: Cell, planning: Planning) -> None:
     used, fired = set(planning.plan.rules), planning.trace.rules()
-    for name in rules_named(cell, "expect", FORM_RULES):
+    for name in rules_named(cell, "expect"):
         assert name in used, f"the plan does not use {name}; it uses {', '.join(sorted(used))}"
-    for name in rules_named(cell, "expect-not", FORM_RULES):
+    for name in rules_named(cell, "expect-not"):
         assert name not in used, f"the plan uses {name}"
     for name in rules_named(cell, "fired"):
         assert name in fired, f"{name} did not fire; these did: {', '.join(sorted(fired))}"

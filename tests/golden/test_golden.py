@@ -6,7 +6,8 @@ from difflib import unified_diff
 from pathlib import Path
 
 import pytest
-import tests.golden.plan_commands  # noqa: F401  (its commands register themselves)
+import tests.golden.explore_commands
+import tests.golden.plan_commands  # noqa: F401  (their commands register themselves)
 from tests.golden.cells import Cell, read_cells, rewrite_cell
 from tests.golden.commands import answer
 
