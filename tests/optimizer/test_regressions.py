@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 
 import pyarrow as pa
 from tests.compare import differences, rows_of
@@ -46,3 +47,40 @@ def test_rows_written_in_the_query_are_read_at_a_later_run() -> None:
     delivers_what_batch_answers(
         "SELECT t.n FROM t JOIN (VALUES (1), (2)) AS v(x) ON t.n = v.x", {"t": [numbers(1, 2), numbers(2, 3)]}
     )
+
+
+def doubles(*rows: tuple[str, float]) -> pa.Table:
+    return pa.table(
+        {"k": pa.array([k for k, _ in rows], pa.string()), "v": pa.array([v for _, v in rows], pa.float64())}
+    )
+
+
+def test_a_sum_of_doubles_is_not_undone_by_subtraction() -> None:
+    """1e16 + 1 − 1e16 is 0, and infinity does not go away."""
+    huge = Change(doubles(("a", 2.0)), doubles(("a", 1e16), ("b", float("inf"))))
+    delivers_what_batch_answers(
+        "SELECT k, sum(v) AS s, avg(v) AS a FROM t GROUP BY k",
+        {"t": [doubles(("a", 1e16), ("a", 1.0), ("b", float("inf")), ("b", 3.0)), huge]},
+    )
+
+
+def test_a_retracted_average_finds_the_row_it_was() -> None:
+    """On DuckDB an average of decimals is a double; read off partial sums it must be the same double."""
+    price = pa.decimal128(7, 2)
+
+    def prices(*rows: tuple[str, str]) -> pa.Table:
+        return pa.table(
+            {
+                "k": pa.array([k for k, _ in rows], pa.string()),
+                "p": pa.array([Decimal(p) for _, p in rows], price),
+            }
+        )
+
+    first = prices(*((f"k{i % 7}", f"{i * 37 % 991}.{i % 100:02}") for i in range(60)))
+    later = prices(*((f"k{i % 7}", f"{i * 53 % 787}.{i % 97:02}") for i in range(20)))
+    for sql in (
+        "SELECT a, count(*) AS n FROM (SELECT k, avg(p) AS a FROM t GROUP BY k) GROUP BY a",
+        "SELECT k, sum(p / 7) AS s, avg(p) + sum(p / 7) AS q FROM t GROUP BY k",
+        "SELECT x.k, x.a FROM (SELECT k, avg(p) AS a FROM t GROUP BY k) AS x JOIN t ON x.k = t.k WHERE t.p > x.a",
+    ):
+        delivers_what_batch_answers(sql, {"t": [first, Change(later, first.slice(3, 9)), prices(("k1", "5.55"))]})

@@ -138,7 +138,7 @@ A = Column(ColumnId("a `quoted` name#1"), "a", INT)
         reference(A),
         literal("it's"),
         literal("back\\slash"),
-        call("average_of", reference(A), literal(2), literal("double")),
+        call("average_of", reference(A), literal(2), literal("double"), literal(0)),
         call("date_add", call("to_date", literal("2024-01-01")), reference(A)),
     ],
 )

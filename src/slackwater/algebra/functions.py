@@ -50,5 +50,6 @@ DUPLICATE_BLIND = frozenset(
 ZERO_WHEN_EMPTY = frozenset("approx_count_distinct count count_if regr_count".split())
 EMPTY_WHEN_EMPTY = frozenset("array_agg collect_list collect_set".split())
 
-#: Our own: `average_of(total, count, type)` is the average as the engine's own avg would give it.
+#: Our own: `average_of(total, count, type, scale)` is the average, as the engine's own avg would give it, of values
+#: with so many digits after the point.
 AVERAGE_OF = "average_of"

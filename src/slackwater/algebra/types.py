@@ -8,6 +8,9 @@ The decimal formulas are Spark's (precision at most 38, scale kept at 6 or more 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 
@@ -162,6 +165,19 @@ def decimal_keeping_digits(precision: int, scale: int) -> Type:
     return decimal(MAX_PRECISION, max(MAX_PRECISION - whole, min(scale, MIN_KEPT_SCALE)))
 
 
+_quotients_are_doubles: ContextVar[bool] = ContextVar("quotients_are_doubles", default=False)
+
+
+@contextmanager
+def quotients_as_doubles() -> Iterator[None]:
+    """Within it, decimals divided or averaged give doubles, as in DuckDB; in Spark they stay decimals."""
+    token = _quotients_are_doubles.set(True)
+    try:
+        yield
+    finally:
+        _quotients_are_doubles.reset(token)
+
+
 def arithmetic(operator: str, left: Type, right: Type) -> Type:
     """The type of `left operator right` for + - * / %."""
     if not (left.is_numeric and right.is_numeric):
@@ -176,6 +192,8 @@ def arithmetic(operator: str, left: Type, right: Type) -> Type:
             return decimal_keeping_digits(max(s1, s2) + max(p1 - s1, p2 - s2) + 1, max(s1, s2))
         case "*":
             return decimal_keeping_digits(p1 + p2 + 1, s1 + s2)
+        case "/" if _quotients_are_doubles.get():
+            return DOUBLE
         case "/":
             scale = max(MIN_KEPT_SCALE, s1 + p2 + 1)
             return decimal_keeping_digits(p1 - s1 + s2 + scale, scale)
@@ -243,7 +261,7 @@ def sum_type(argument: Type) -> Type:
 
 def average_type(argument: Type) -> Type:
     """The type of avg: decimals gain four digits on both sides, all else is double."""
-    if argument.is_decimal:
+    if argument.is_decimal and not _quotients_are_doubles.get():
         precision, scale = argument.precision_and_scale
         return decimal(precision + 4, scale + 4)
     return DOUBLE if argument.is_numeric else UNKNOWN

@@ -2,8 +2,9 @@
 
 `simulate` plans a query over arrivals that are given in full, runs the plan on DuckDB run by run, and returns what each
 run delivered and what the batch query says of the same inputs. A table whose later arrivals are all empty is static.
-Statistics are counted, not guessed, so choices can be studied without estimation errors of base tables. A `Simulator`
-holds the arrivals for any number of queries. Read `docs/simulate.md` for an example.
+Types are DuckDB's where they decide the digits: decimals divided give doubles. Statistics are counted, not guessed, so
+choices can be studied without estimation errors of base tables. A `Simulator` holds the arrivals for any number of
+queries. Read `docs/simulate.md` for an example.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pyarrow as pa
 
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query
+from slackwater.algebra.types import quotients_as_doubles
 from slackwater.catalog.arrival import Change
 from slackwater.cost.model import CostModel, EngineCost
 from slackwater.cost.objective import Objective
@@ -112,6 +114,7 @@ class Simulator:
         self._tables = Tables(arrivals, keys)
         self._queries: dict[str, Query] = {}
 
+    @quotients_as_doubles()
     def simulate(
         self,
         sql: str,
@@ -151,6 +154,7 @@ class Simulator:
         answers = self.batch(sql) if batch else [None] * len(results)
         return Simulation(planning.plan, (None, *results), (None, *answers), tuple(rows), planning)
 
+    @quotients_as_doubles()
     def plan(
         self,
         sql: str,
@@ -181,6 +185,7 @@ class Simulator:
         timeline = self._timeline(schedule, weights, deliver)
         return plan_query(self._query(sql), self._tables.statistics, timeline, options)
 
+    @quotients_as_doubles()
     def batch(self, sql: str) -> list[pa.Table]:
         """The batch answer of a query on the inputs of each run."""
         query = self._query(sql)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from slackwater.algebra.properties import Properties
+from slackwater.algebra.properties import Columns, Properties
 from slackwater.algebra.relation import Relation
 from slackwater.algebra.schema import Column
 from slackwater.time.forms import Form, GroupId, GroupLeaf
@@ -30,7 +30,8 @@ class Alternative:
 class Group:
     """What the memo knows of one relation. Only the memo and the search add to it.
 
-    `tables` is the mask of the changing tables below; `retracts` says whether its deltas may take rows away.
+    `tables` is the mask of the changing tables below; `retracts` says whether its deltas may take rows away,
+    and `unstable` which values two computations of it may give differently.
     Intra-TVR links are `forms`; inter-TVR links are `relatives`, by name (`positive` is the papers' Qᴾ).
     """
 
@@ -39,6 +40,7 @@ class Group:
     properties: Properties
     tables: Mask
     retracts: bool
+    unstable: Columns = frozenset()
     expressions: list[Relation] = field(default_factory=list)
     found_by: dict[Relation, str] = field(default_factory=dict)
     """The exploration rule that each expression comes from; those that were written are not listed."""
@@ -49,6 +51,11 @@ class Group:
     def leaf(self) -> GroupLeaf:
         """The group as an operator's input."""
         return GroupLeaf(self.id, self.columns, self.properties)
+
+    @property
+    def has_deltas(self) -> bool:
+        """Whether changes can be told apart by value: not if they retract values that may come out differently."""
+        return not (self.retracts and self.unstable)
 
     @property
     def is_static(self) -> bool:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from slackwater.algebra.properties import derive
+from slackwater.algebra.properties import Columns, derive
 from slackwater.algebra.relation import Relation, Scan
 from slackwater.algebra.schema import Column
+from slackwater.algebra.stability import unstable_columns
 from slackwater.errors import InternalError
 from slackwater.memo.group import Alternative, Group
 from slackwater.time.forms import Form, GroupId, GroupLeaf, Kind
@@ -82,11 +83,15 @@ class Memo:
                 known,
                 self.tables.mask(known.changing_tables),
                 retracts=not known.monotone or bool(known.changing_tables & self.retracting),
+                unstable=unstable_columns(expression, [self._unstable(below) for below in expression.inputs]),
                 expressions=[expression],
             )
         )
         self._owner[expression] = group
         return group
+
+    def _unstable(self, below: Relation) -> Columns:
+        return self._groups[below.group].unstable if isinstance(below, GroupLeaf) else frozenset()
 
     def readers(self, group: GroupId) -> Iterator[tuple[GroupId, Relation]]:
         """The expressions that have a group as an input, with the groups they belong to."""

@@ -86,10 +86,11 @@ class Goal:
         """The group form of an Aggregate: the one whose columns are wanted, else the one that its input needs."""
         (leaf,) = aggregate.inputs
         assert isinstance(leaf, GroupLeaf)
-        own = partials_of(aggregate, signed=self.retracts(leaf))
+        deletes = bool(self.memo[leaf.group].properties.changing_tables & self.memo.retracting)
+        own = partials_of(aggregate, signed=self.retracts(leaf), deletes=deletes)
         if not self.form.partial or own is None or own.columns == self.form.names:
             return own
-        fuller = partials_of(aggregate, signed=True)
+        fuller = partials_of(aggregate, signed=True, deletes=deletes)
         return fuller if fuller is not None and fuller.columns == self.form.names else None
 
     def positive(self, leaf: GroupLeaf) -> GroupLeaf | None:

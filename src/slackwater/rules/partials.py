@@ -118,9 +118,12 @@ class Partials:
         return Project(parts, (*((key, reference(key)) for key in self.keys), *self.finals))
 
 
-def partials_of(aggregate: Aggregate, *, signed: bool) -> Partials | None:
-    """The group form of an Aggregate over plain or signed rows, or None where some call has none."""
-    maker = _Maker(signed)
+def partials_of(aggregate: Aggregate, *, signed: bool, deletes: bool = False) -> Partials | None:
+    """The group form of an Aggregate over plain or signed rows, or None where some call has none.
+
+    `deletes` says that base rows go, and not only the padding of outer joins.
+    """
+    maker = _Maker(signed, deletes)
     finals: list[tuple[Column, Scalar]] = []
     for column, made in aggregate.calls:
         value = maker.call(made)
@@ -136,8 +139,9 @@ def partials_of(aggregate: Aggregate, *, signed: bool) -> Partials | None:
 class _Maker:
     """Collects the partial columns that some calls need, each once."""
 
-    def __init__(self, signed: bool) -> None:
+    def __init__(self, signed: bool, deletes: bool) -> None:
         self.signed = signed
+        self.deletes = deletes
         self.parts: dict[tuple[str, Scalar | None], Column] = {}
         self._made: list[Part] = []
 
@@ -184,7 +188,7 @@ class _Maker:
                 return None
 
     def _sum(self, value: Scalar, kind: Type) -> Scalar | None:
-        if not kind.is_known:
+        if not kind.is_known or not self._adds_up(value):
             return None
         total = reference(self._part("sum", value, "total", kind))
         if not self.signed:
@@ -193,11 +197,17 @@ class _Maker:
         return case_when(greater(reference(self.count(value)), literal(0)), total, NULL)
 
     def _average(self, value: Scalar, kind: Type) -> Scalar | None:
-        if not value.type.is_numeric:
+        if not value.type.is_numeric or not self._adds_up(value):
             return None
         total = reference(self._part("sum", value, "total", t.sum_type(value.type)))
         count = reference(self.count(value))
-        return case_when(greater(count, literal(0)), call(AVERAGE_OF, total, count, literal(kind.text)), NULL)
+        scale = value.type.precision_and_scale[1] if value.type.is_decimal else 0
+        average = call(AVERAGE_OF, total, count, literal(kind.text), literal(scale))
+        return case_when(greater(count, literal(0)), average, NULL)
+
+    def _adds_up(self, value: Scalar) -> bool:
+        """Whether what was added can be taken away again: not of doubles, where 1e16 + 1 − 1e16 is 0."""
+        return not self.deletes or not value.type.is_floating
 
     def _variance(self, function: str, value: Scalar) -> Scalar | None:
         """From count, sum and sum of squares, which are exact for whole and decimal numbers only."""

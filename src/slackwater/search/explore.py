@@ -76,6 +76,8 @@ class Explorer:
 
     def _expand(self, form: Form) -> list[Alternative]:
         """Every alternative the rules have for a form; the last resort only where there is no other."""
+        if form.signed and not self.memo[form.group].has_deltas:
+            return []
         applicable = list(self.rules.for_form(form))
         ordinary = [rule for rule in applicable if rule.name != LAST_RESORT]
         found = [a for rule in ordinary for a in self._fire(rule, form)]

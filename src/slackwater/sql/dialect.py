@@ -12,6 +12,7 @@ from slackwater.algebra.functions import AVERAGE_OF
 from slackwater.errors import UnsupportedError, UserError, did_you_mean
 
 DIALECTS = ("spark", "duckdb")
+_HUGEINT = exp.DataType.build("hugeint", dialect="duckdb")
 
 
 def render(tree: exp.Expr, dialect: str, *, pretty: bool, like_spark: bool = False) -> str:
@@ -41,7 +42,7 @@ def _for_spark(node: exp.Expr) -> exp.Expr:
             # sqlglot would write percentile_approx, which is another function.
             return exp.Anonymous(this=node.sql_name().lower(), expressions=[node.this])
         case exp.Anonymous() if node.name == AVERAGE_OF:
-            total, count, kind = node.expressions
+            total, count, kind, _ = node.expressions
             average = exp.Div(this=_operand(total), expression=_operand(count))
             return exp.Cast(this=average, to=exp.DataType.build(kind.name, dialect="spark"))
         case _:
@@ -53,9 +54,14 @@ def _for_duckdb(node: exp.Expr) -> exp.Expr:
         case exp.Anonymous() if node.name.lower() == "raise_error":
             return exp.Anonymous(this="error", expressions=node.expressions)
         case exp.Anonymous() if node.name == AVERAGE_OF:
-            # DuckDB's avg of decimals is a double.
-            total, count, _ = node.expressions
-            return exp.Div(this=exp.Cast(this=total, to=exp.DataType.build("double")), expression=_operand(count))
+            # DuckDB's avg of decimals is a double, rounded once: of the digits without their point, by the rest.
+            total, count, _, scale = node.expressions
+            point = exp.Literal.number(10 ** int(scale.name))
+            digits: exp.Expr = exp.Cast(this=exp.Mul(this=_operand(total), expression=point), to=_HUGEINT)
+            rest: exp.Expr = exp.Paren(this=exp.Mul(this=_operand(count), expression=point.copy()))
+            if scale.name == "0":
+                digits, rest = total, _operand(count)
+            return exp.Div(this=exp.Cast(this=digits, to=exp.DataType.build("double")), expression=rest)
         case exp.CountIf():
             # DuckDB's own says null of no rows.
             return exp.Count(this=exp.Case(ifs=[exp.If(this=node.this, true=exp.Literal.number(1))]))
