@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from slackwater.rules.normalize import RULES
+from slackwater.rules import catalogue, normalize
 from slackwater.rules.reference import Entry, reference, sections
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -18,12 +18,21 @@ def test_page_is_up_to_date() -> None:
 
 def test_every_rule_has_its_section() -> None:
     page = reference()
-    assert all(f"### `{rule.name}`" in page for rule in RULES)
+    names = [rule.name for rule in normalize.RULES]
+    names += [rule.name for rule in catalogue.EXPLORE_RULES]
+    names += [rule.name for rule in catalogue.RULES]
+    assert [name for name in names if page.count(f"### `{name}`\n") != 1] == []
+
+
+def test_every_method_has_its_row() -> None:
+    page = reference()
+    assert all(f"| `{method}` |" in page for method in catalogue.METHODS)
 
 
 @pytest.mark.parametrize("entry", [entry for section in sections() for entry in section.entries], ids=lambda e: e.name)
-def test_every_entry_has_a_law(entry: Entry) -> None:
+def test_every_entry_has_a_law_and_says_why(entry: Entry) -> None:
     assert "=" in entry.law
+    assert entry.reasons
 
 
 def test_every_work_cited_in_the_code_is_listed() -> None:

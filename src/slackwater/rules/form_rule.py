@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from inspect import getdoc
 from typing import TypeVar
 
 from slackwater.algebra.relation import Aggregate, Relation
@@ -109,6 +110,8 @@ class FormRule:
     partial: bool
     of: type[Relation]
     expand: Callable[[Goal], Iterator[Relation]]
+    doc: str = ""
+    """The whole docstring: the law, why it holds, when not, the citation."""
 
     def matches(self, form: Form, node: Relation) -> bool:
         return form.kind is self.kind and form.partial is self.partial and isinstance(node, self.of)
@@ -124,15 +127,15 @@ def generates(
 
     def declare(function: Body[N]) -> FormRule:
         name = function.__name__
-        law = (function.__doc__ or "").strip().splitlines()[0] if function.__doc__ else ""
-        if not law:
+        doc = getdoc(function) or ""
+        if not doc:
             raise InternalError(f"rule {name} states no law")
 
         def expand(goal: Goal) -> Iterator[Relation]:
             assert isinstance(goal.node, of)
             return function(goal, goal.node)
 
-        return FormRule(name, law, family, kind, partial, of, expand)
+        return FormRule(name, doc.splitlines()[0], family, kind, partial, of, expand, doc)
 
     return declare
 

@@ -61,7 +61,8 @@ def aggregate_before_join(match: Match, node: Aggregate) -> Iterator[Relation]:
     """γk(L ⋈ R)  =  γk(γ(k∩L, j)(L) ⋈ R)      j: the columns of L that the join reads; all arguments from L
 
     All rows of an early group meet the same partners, so they can be added up before they meet them. For sum, count,
-    min and max; the other keys come from R as they are.                                  [Yan & Larson 95]
+    min and max; the other keys come from R as they are. Not for a condition other than equality, which would tell rows
+    of a group apart, nor for an outer join.                                              [Yan & Larson 95]
     """
     found = _seen(match, node)
     if found is None or not node.keys or not node.calls or not _may_go_early(node.calls):
@@ -93,7 +94,8 @@ def aggregate_before_join(match: Match, node: Aggregate) -> Iterator[Relation]:
 def distinct_arguments_first(_: Match, node: Aggregate) -> Iterator[Relation]:
     """γk(count(distinct x), sum y)  =  γk(count x, sum s)(γ(k, x)(sum y as s))
 
-    Grouped by x as well, each value of x stands once. Only where all DISTINCT calls have the same argument.
+    Grouped by x as well, each value of x stands once. Only where all DISTINCT calls have the same argument and no
+    filter, and what stands beside them merges: not beside an average.
     """
     distinct = [made for _, made in node.calls if made.distinct]
     arguments = {made.arguments for made in distinct}
@@ -131,7 +133,8 @@ def _renamed(made: AggregateCall, names: dict[Column, Column]) -> AggregateCall:
 def aggregate_before_union(match: Match, node: Aggregate) -> Iterator[Relation]:
     """γ(R ∪ S)  =  γ(γR ∪ γS)      each branch first, then all of them
 
-    Branches that change at different times, or by different methods, are then kept apart.
+    Branches that change at different times, or by different methods, are then kept apart. For sum, count, min and max.
+    Not without keys: over no rows, each branch would bring a row of its own.
     """
     union = match.seen_through(node.input)
     if not isinstance(union, Union) or not node.keys or not node.calls or not _may_go_early(node.calls):

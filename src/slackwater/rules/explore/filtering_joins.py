@@ -50,6 +50,7 @@ def semi_join_as_inner_join(match: Match, node: Join) -> Iterator[Relation]:
     """L ⋉ R  =  π(L ⋈ δ(π R))      equality on the columns of R that are kept
 
     With its partners made distinct, a left row meets one at most. An inner join takes part in the search for an order.
+    Not for an inequality, which several distinct partners may satisfy.
     """
     if node.kind is not JoinKind.SEMI:
         return

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from inspect import getdoc
 from typing import TypeVar
 
 from slackwater.algebra.relation import Relation
@@ -41,6 +42,8 @@ class ExploreRule:
     on: type[Relation]
     over: tuple[type[Relation], ...]
     expand: Callable[[Match], Iterator[Relation]]
+    doc: str = ""
+    """The whole docstring: the law, why it holds, when not, the citation."""
 
     def matches(self, match: Match) -> bool:
         if not isinstance(match.node, self.on):
@@ -56,14 +59,16 @@ def explores(
     """Declares an exploration rule for an operator, over inputs of some kind."""
 
     def declare(function: Callable[[Match, N], Iterator[Relation]]) -> ExploreRule:
-        law = (function.__doc__ or "").strip().splitlines()[0] if function.__doc__ else ""
-        if not law:
-            raise InternalError(f"rule {function.__name__} states no law")
+        name = function.__name__
+        doc = getdoc(function) or ""
+        if not doc:
+            raise InternalError(f"rule {name} states no law")
 
         def expand(match: Match) -> Iterator[Relation]:
             assert isinstance(match.node, on)
             return function(match, match.node)
 
-        return ExploreRule(function.__name__, law, on, over if isinstance(over, tuple) else (over,), expand)
+        kinds = over if isinstance(over, tuple) else (over,)
+        return ExploreRule(name, doc.splitlines()[0], on, kinds, expand, doc)
 
     return declare

@@ -26,7 +26,11 @@ def _leaf(relation: Relation) -> GroupLeaf:
 
 @generates(Kind.SNAPSHOT, of=Aggregate, partial=True)
 def partial_aggregate(goal: Goal, node: Aggregate) -> Iterator[Relation]:
-    """γ° R      Initialize and Iterate over a snapshot                                       [Yu et al. 2009]"""
+    """γ° R  =  initialize, then iterate over the rows of R
+
+    What merges is kept unfinished: sums and counts for an average, not the average. Not for functions without a merge,
+    such as a median, nor for a minimum where rows may go.                                    [Yu et al. 2009]
+    """
     partials = goal.partials(node)
     if partials is not None:
         yield partials.of_rows(goal.new(_leaf(node.input)))
@@ -78,7 +82,11 @@ def delta_of_affected_groups(goal: Goal, node: Aggregate) -> Iterator[Relation]:
 
 @generates(Kind.DELTA, of=Aggregate)
 def delta_of_growing_distinct(goal: Goal, node: Aggregate) -> Iterator[Relation]:
-    """Δ(δ R)  =  δ(ΔR) ▷ R      only arrivals: a row is news just if it was not there"""
+    """Δ(δ R)  =  δ(ΔR) ▷ R      only arrivals
+
+    A row is news just if it was not there; nulls are alike here. Not where rows may go: the last copy of one takes it
+    away, so copies must be counted.
+    """
     leaf = _leaf(node.input)
     if not node.is_distinct or goal.retracts(leaf) or not node.keys:
         return
@@ -107,7 +115,8 @@ def delta_of_affected_windows(goal: Goal, node: Window) -> Iterator[Relation]:
 def top_rows_of_arrivals(goal: Goal, node: Limit) -> Iterator[Relation]:
     """top R'  =  top(top R ∪ ΔR)      only arrivals, no offset
 
-    A row that is not among the first of the old rows never will be among the first of more.
+    A row that is not among the first of the old rows never will be among the first of more. Not where rows may go: who
+    is next in line was not kept.
     """
     leaf = _leaf(node.input)
     if node.offset or goal.retracts(leaf) or goal.form.until == 0 or goal.form.until != goal.group.tables:

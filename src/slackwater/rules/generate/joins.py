@@ -45,7 +45,11 @@ def anti_terms(goal: Goal, left: GroupLeaf, right: GroupLeaf, condition: Scalar)
 
 @generates(Kind.DELTA, of=Join)
 def delta_of_inner_join(goal: Goal, node: Join) -> Iterator[Relation]:
-    """Δ(L ⋈ R)  =  ΔL ⋈ R' + L ⋈ ΔR                                                       [Griffin & Libkin 95]"""
+    """Δ(L ⋈ R)  =  ΔL ⋈ R' + L ⋈ ΔR
+
+    New rows of L meet all of R, old ones only what is new there; weights multiply. A side that stands still has no
+    term. For any condition, so for cross joins too.                                      [Griffin & Libkin 95]
+    """
     if node.kind is JoinKind.INNER:
         yield all_of(goal.form.columns, inner_terms(goal, *_sides(node), node.condition))
 
@@ -114,7 +118,11 @@ def delta_of_anti_join(goal: Goal, node: Join) -> Iterator[Relation]:
 
 @generates(Kind.DELTA, of=Join)
 def delta_of_left_outer_join(goal: Goal, node: Join) -> Iterator[Relation]:
-    """Δ(L ⟕ R)  =  Δ(L ⋈ R) + pad Δ(L ▷ R)                                                [Griffin & Kumar 98]"""
+    """Δ(L ⟕ R)  =  Δ(L ⋈ R) + pad Δ(L ▷ R)
+
+    An outer join is its pairs and, padded with nulls, the rows without a partner: the first partner of an old row takes
+    its padded one back.                                                                   [Griffin & Kumar 98]
+    """
     if node.kind is not JoinKind.LEFT:
         return
     left, right = _sides(node)
@@ -125,7 +133,10 @@ def delta_of_left_outer_join(goal: Goal, node: Join) -> Iterator[Relation]:
 
 @generates(Kind.DELTA, of=Join)
 def delta_of_full_outer_join(goal: Goal, node: Join) -> Iterator[Relation]:
-    """Δ(L ⟗ R)  =  Δ(L ⋈ R) + pad Δ(L ▷ R) + pad Δ(R ▷ L)                                 [Griffin & Kumar 98]"""
+    """Δ(L ⟗ R)  =  Δ(L ⋈ R) + pad Δ(L ▷ R) + pad Δ(R ▷ L)
+
+    As for ⟕, with rows without a partner on both sides.                                   [Griffin & Kumar 98]
+    """
     if node.kind is not JoinKind.FULL:
         return
     left, right = _sides(node)

@@ -39,19 +39,29 @@ def delta_of_project(goal: Goal, node: Project) -> Iterator[Relation]:
 
 @generates(Kind.DELTA, of=Expand)
 def delta_of_expand(goal: Goal, node: Expand) -> Iterator[Relation]:
-    """Δ(R × sets)  =  ΔR × sets      grouping sets copy each row alone"""
+    """Δ(R × sets)  =  ΔR × sets
+
+    Rollup, cube and grouping sets copy each row alone, once for each set. Their aggregate has its own rules.
+    """
     yield keeping(replace(node, input=goal.delta(_leaf(node.input))), goal.form.columns)
 
 
 @generates(Kind.DELTA, of=Generate)
 def delta_of_generate(goal: Goal, node: Generate) -> Iterator[Relation]:
-    """Δ(explode R)  =  explode(ΔR)      a generator sees each row alone"""
+    """Δ(explode R)  =  explode(ΔR)
+
+    A generator sees each row alone; the rows it makes carry the weight of the one they come from.
+    """
     yield keeping(replace(node, input=goal.delta(_leaf(node.input))), goal.form.columns)
 
 
 @generates(Kind.DELTA, of=Union)
 def delta_of_union(goal: Goal, node: Union) -> Iterator[Relation]:
-    """Δ(R ∪ S)  =  ΔR ∪ ΔS                                                                [Griffin & Libkin 95]"""
+    """Δ(R ∪ S)  =  ΔR ∪ ΔS
+
+    Rows are not compared, so branches change independently; one that stands still has no term. Not for UNION DISTINCT,
+    which is an aggregate over this.                                                      [Griffin & Libkin 95]
+    """
     terms: list[Relation] = []
     for branch, sources in zip(node.branches, node.sources, strict=True):
         if goal.moves(_leaf(branch)):

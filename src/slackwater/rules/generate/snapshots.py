@@ -11,7 +11,11 @@ from slackwater.time.forms import GroupLeaf, Kind
 
 @generates(Kind.SNAPSHOT, of=Relation, family=Family.SNAPSHOT)
 def snapshot_of_operator(goal: Goal, node: Relation) -> Iterator[Relation]:
-    """op(R)@v  =  op(R@v)      a query over a time-varying relation is a query over each of its versions"""
+    """op(R)@v  =  op(R@v)
+
+    A query over a time-varying relation is a query over each of its versions. Always in force: from the tables up, it
+    makes the batch plan.                                                                          [Tempura §3.1]
+    """
     if not isinstance(node, Scan):
         leaves = [leaf for leaf in node.inputs if isinstance(leaf, GroupLeaf)]
         yield node.with_inputs(*(goal.new(leaf) for leaf in leaves))

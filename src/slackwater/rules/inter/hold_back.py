@@ -39,7 +39,11 @@ def _is_whole_step(goal: Goal) -> bool:
 
 @relates(Kind.SNAPSHOT)
 def complete_positive_part(goal: Goal, node: Relation) -> Iterator[Relation]:
-    """Q'  =  Qᴾ + Δᴾ Q      the old part that nothing retracts, and what completes it"""
+    """Q'  =  Qᴾ + Δᴾ Q      Qᴾ: the old part that nothing retracts
+
+    Early runs maintain Qᴾ, which only grows; the run that delivers adds what completes it. Not where Qᴾ is all of Q,
+    whose delta does the same, or nothing.                                                 [Tempura §4.2, Eq. 3]
+    """
     part = goal.positive(goal.group.leaf)
     if isinstance(node, Scan) or not _is_whole_step(goal) or part is None or part.group == goal.form.group:
         return
@@ -48,7 +52,11 @@ def complete_positive_part(goal: Goal, node: Relation) -> Iterator[Relation]:
 
 @relates(Kind.SNAPSHOT, of=Aggregate, partial=True)
 def complete_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Relation]:
-    """γ°Q'  =  γ°Qᴾ +γ γ°(Δᴾ Q)      aggregate early what nothing retracts"""
+    """γ°Q'  =  γ°Qᴾ +γ γ°(Δᴾ Q)
+
+    What nothing retracts is aggregated early, and what completes it at the end. Not for aggregates without
+    a group form.                                                                          [Tempura §4.2, Eq. 3]
+    """
     leaf = _leaf(node.input)
     part, partials = goal.positive(leaf), goal.partials(node)
     if not _is_whole_step(goal) or part is None or part.group == leaf.group or partials is None:
@@ -62,31 +70,46 @@ def complete_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Relatio
 
 @relates(Kind.COMPLETION, of=Filter)
 def completion_of_filter(goal: Goal, node: Filter) -> Iterator[Relation]:
-    """Δᴾ(σp R)  =  σp(Δᴾ R)"""
+    """Δᴾ(σp R)  =  σp(Δᴾ R)
+
+    A filter judges each row alone, whenever it came.
+    """
     yield Filter(goal.completion(_leaf(node.input)), node.predicate)
 
 
 @relates(Kind.COMPLETION, of=Project)
 def completion_of_project(goal: Goal, node: Project) -> Iterator[Relation]:
-    """Δᴾ(π R)  =  π(Δᴾ R)"""
+    """Δᴾ(π R)  =  π(Δᴾ R)
+
+    So does a projection. A completion carries no weights: nothing in it is taken back.
+    """
     yield Project(goal.completion(_leaf(node.input)), node.items)
 
 
 @relates(Kind.COMPLETION, of=Expand)
 def completion_of_expand(goal: Goal, node: Expand) -> Iterator[Relation]:
-    """Δᴾ(R × sets)  =  Δᴾ R × sets"""
+    """Δᴾ(R × sets)  =  Δᴾ R × sets
+
+    Each row is copied alone, once for each grouping set.
+    """
     yield replace(node, input=goal.completion(_leaf(node.input)))
 
 
 @relates(Kind.COMPLETION, of=Generate)
 def completion_of_generate(goal: Goal, node: Generate) -> Iterator[Relation]:
-    """Δᴾ(explode R)  =  explode(Δᴾ R)"""
+    """Δᴾ(explode R)  =  explode(Δᴾ R)
+
+    A generator sees each row alone.
+    """
     yield replace(node, input=goal.completion(_leaf(node.input)))
 
 
 @relates(Kind.COMPLETION, of=Union)
 def completion_of_union(goal: Goal, node: Union) -> Iterator[Relation]:
-    """Δᴾ(R ∪ S)  =  Δᴾ R ∪ Δᴾ S"""
+    """Δᴾ(R ∪ S)  =  Δᴾ R ∪ Δᴾ S
+
+    Branch by branch; one that stands still was complete before, and has no term.
+    """
     terms: list[Relation] = []
     for branch, sources in zip(node.branches, node.sources, strict=True):
         leaf = _leaf(branch)
@@ -112,7 +135,9 @@ def _inner_terms(goal: Goal, node: Join) -> list[Relation]:
 def completion_of_join(goal: Goal, node: Join) -> Iterator[Relation]:
     """Δᴾ(L ⋈ R)  =  Δᴾ L ⋈ R' + Lᴾ ⋈ Δᴾ R;  an outer join adds pad(L' ▷ R') and, if full, pad(R' ▷ L')
 
-    With L' = Lᴾ + Δᴾ L and R' = Rᴾ + Δᴾ R, take Lᴾ ⋈ Rᴾ away from L' ⋈ R'. Padding is held back as a whole.
+    With L' = Lᴾ + Δᴾ L and R' = Rᴾ + Δᴾ R, take Lᴾ ⋈ Rᴾ away from L' ⋈ R'. Padding is held back as a whole. Of L ⋉ R,
+    safe rows that have found their first partner join in; L ▷ R only where R stands still, for a later partner
+    would take rows back.                                                                  [Tempura §4.2, Eq. 3]
     """
     left, right = _leaf(node.left), _leaf(node.right)
     match node.kind:

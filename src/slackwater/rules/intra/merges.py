@@ -52,7 +52,11 @@ def merge_delta(goal: Goal, node: Relation) -> Iterator[Relation]:
 
 @converts(Kind.SNAPSHOT, of=Aggregate, partial=True)
 def merge_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Relation]:
-    """γ°R'  =  γ°R +γ Δγ°R      each partial aggregate by its own merge"""
+    """γ°R'  =  γ°R +γ Δγ°R
+
+    Sums and counts are added up, minima and maxima taken again. Only with the immediately preceding snapshot, and only
+    for aggregates that have a group form.                                                     [Tempura §3.2]
+    """
     partials = goal.partials(node)
     if partials is None or not _is_whole_step(goal):
         return
@@ -64,7 +68,11 @@ def merge_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Relation]:
 
 @converts(Kind.SNAPSHOT, of=Aggregate)
 def finish_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Relation]:
-    """γR  =  final(γ°R)      group form to bag form; empty groups are dropped"""
+    """γR  =  final(γ°R)
+
+    Group form to bag form: an average is its sum over its count. A group of which all rows were taken back is dropped.
+    Not for what never changes: there is nothing to merge there.                              [Yu et al. 2009]
+    """
     partials = goal.partials(node)
     if partials is not None and not goal.group.is_static:
         yield partials.final(goal.memo.snapshot(goal.form.group, goal.form.until, partial=partials.columns))
@@ -74,7 +82,8 @@ def finish_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Relation]
 def difference_of_snapshots(goal: Goal, node: Relation) -> Iterator[Relation]:
     """ΔR  =  R' − R
 
-    The last resort: only where no generating rule gives the delta.
+    The last resort: only where no generating rule gives the delta. Not for a base table, whose changes are read as they
+    come, nor where nothing is taken back.
     """
     if isinstance(node, Scan) or not goal.form.signed:
         return
