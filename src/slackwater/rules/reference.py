@@ -129,7 +129,7 @@ def sections() -> Iterable[Section]:
     yield Section(
         "Exploration",
         "Sometimes good: each adds an equal relation to the memo, and the choice by cost decides. They look at\n"
-        "relations without time, once, before any snapshot or delta is asked for. A plan names those it was made through.",
+        "relations without time, once, before any form is asked for. A plan names those it was made through.",
         tuple(map(_entry, catalogue.EXPLORE_RULES)),
     )
     yield Section(
@@ -151,8 +151,8 @@ def sections() -> Iterable[Section]:
     )
     yield Section(
         "Inter-TVR",
-        "How a form of a relation comes through a relative of it. The method `hold-back`: what will never be retracted\n"
-        "is computed early, and the rest when the data is complete. Only where the base tables only grow.",
+        "How a form of a relation comes through a relative of it. The method `hold-back`: what nothing can retract is\n"
+        "computed early, and the rest when the data is complete. Only where the base tables only grow.",
         _of_family(Family.INTER),
     )
 

@@ -81,7 +81,7 @@ def completion_of_filter(goal: Goal, node: Filter) -> Iterator[Relation]:
 def completion_of_project(goal: Goal, node: Project) -> Iterator[Relation]:
     """Δᴾ(π R)  =  π(Δᴾ R)
 
-    So does a projection. A completion carries no weights: nothing in it is taken back.
+    A projection sees each row alone. A completion carries no weights: nothing in it is taken back.
     """
     yield Project(goal.completion(_leaf(node.input)), node.items)
 
