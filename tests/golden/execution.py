@@ -16,7 +16,7 @@ class Refused(Exception):
 
 
 def rows(connection: duckdb.DuckDBPyConnection, query: Query | Relation) -> list[Row]:
-    text = emit(query, "duckdb")
+    text = emit(query, "duckdb", like_spark=True)
     try:
         return connection.execute(text).fetchall()
     except duckdb.Error as error:
