@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from slackwater.algebra.relation import Query, Relation, Scan, Values
+from slackwater.algebra.relation import Project, Query, Relation, Scan, Values
+from slackwater.algebra.scalar import reference
+from slackwater.algebra.schema import Column
 from slackwater.errors import InternalError
 from slackwater.memo.memo import Memo
 from slackwater.plan.plan import Purpose, Step
 from slackwater.search.cells import Cell, Cells, source_of
 from slackwater.search.choose import Choice
+from slackwater.sql.emit import output_names
 from slackwater.time.forms import Form, GroupLeaf, Kind
 from slackwater.time.sources import state_source
 
@@ -80,6 +83,7 @@ class StepBuilder:
 
     def _step(self, key: Key, purpose: Purpose) -> Step:
         relation, rules, cost = self._inlined(key, at_root=True)
+        relation = _in_order(relation, key[0].form.columns)
         name = self._name(key)
         return Step(
             key[1], name, purpose, relation, self._meaning(key[0]), rules, self.cells.estimate(key[0]).rows, cost
@@ -158,6 +162,13 @@ class StepBuilder:
         tables = ", ".join(self._tables(cell))
         when = f"after run {cell.interval}" if cell.form.kind is Kind.SNAPSHOT else f"at run {cell.interval}"
         return f"{shape}{node} over {tables}: {what} {when}" if cell.interval else f"{node} over {tables}"
+
+
+def _in_order(relation: Relation, columns: tuple[Column, ...]) -> Relation:
+    """The relation with its columns in the order in which they are read back: two of one name are told apart by it."""
+    if output_names(relation.columns) == output_names(columns):
+        return relation
+    return Project(relation, tuple((column, reference(column)) for column in columns))
 
 
 def _is_work(tree: Relation) -> bool:
