@@ -156,6 +156,36 @@ def test_alternatives(deliver: str, count: int) -> None:
         assert len(comparison.delivers) == 1
 
 
+def test_where_batch_wins_methods_show_how_far_off_they_are() -> None:
+    query = canonical(normalize(bind("SELECT k, w FROM u WHERE w > 3", CATALOG)))
+    (found,) = explain_alternatives(query, KNOWN, Timeline.of(["a", "b", "c"]), Options())
+    assert found.batch_wins
+    assert "batch wins" in str(found)
+    maintain, _, winner, batch = found.candidates
+    assert (winner.cost, winner.rules) == (batch.cost, batch.rules)
+    assert maintain.rank > batch.rank
+    assert sum(maintain.cost[:2]) > 0, "something is done early"
+    assert found.runner_up is not None
+    assert found.runner_up.rank == maintain.rank
+    assert "merge_delta" in found.runner_up.rules
+
+
+def test_a_plan_that_must_keep_something_is_no_better_than_the_best() -> None:
+    query = canonical(normalize(bind("SELECT t.k, sum(w) AS s FROM t LEFT JOIN u USING (k) GROUP BY t.k", CATALOG)))
+    for weights in ([1, 1, 1], [0.1, 0.1, 1]):
+        timeline = Timeline.of(["a", "b", "c"], weights, "every")
+        best = plan_query(query, KNOWN, timeline, Options(model=RowsCost())).plan
+        kept = plan_query(query, KNOWN, timeline, Options(model=RowsCost(), keeping=True)).plan
+        assert kept.states
+        assert kept.rank >= best.rank
+
+
+def test_at_the_first_run_there_is_nothing_to_keep() -> None:
+    query = canonical(normalize(bind("SELECT k, w FROM u WHERE w > 3", CATALOG)))
+    plan = plan_query(query, KNOWN, Timeline.of(["a", "b", "c"], deliver=["a"]), Options(keeping=True)).plan
+    assert not plan.states
+
+
 def test_alternatives_of_one_method_alone() -> None:
     query = canonical(normalize(bind("SELECT k, sum(v) AS s FROM t GROUP BY k", CATALOG)))
     (only,) = explain_alternatives(query, KNOWN, Timeline.of(["a", "b", "c"]), Options(methods=("maintain",)))

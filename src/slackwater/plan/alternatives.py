@@ -1,7 +1,9 @@
 """The plans that were not chosen: the best of each method, batch, and the runner-up.
 
-The runner-up is the cheapest plan that does without one of the rules that the winner used: it says what the winner's
-rules are worth. Every plan here is found by the planner itself, with other options.
+A method's plan keeps something between runs, also where batch is cheaper: so it can be seen how far off it is. The
+runner-up is the cheapest plan that does without one of the rules that the winner used: it says what the winner's rules
+are worth. Where batch wins, it is the best plan that keeps something. Every plan here is found by the planner itself,
+with other options.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from slackwater.time.timeline import Timeline
 
 ALL = "all methods"
 BATCH = "batch"
-ALWAYS_THERE = frozenset(("snapshot_of_operator",))
+BATCH_RULES = ("snapshot_of_operator",)
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Comparison:
     candidates: tuple[Candidate, ...]
     runner_up: Candidate | None
     limits: tuple[str, ...] = ()
+    batch_wins: bool = False
 
     @property
     def winner(self) -> Candidate:
@@ -64,6 +67,7 @@ class Comparison:
             "candidates": [candidate.as_value() for candidate in self.candidates],
             "winner": self.winner.as_value(),
             "runner_up": None if self.runner_up is None else self.runner_up.as_value(),
+            "batch_wins": self.batch_wins,
             "limits": list(self.limits),
         }
 
@@ -82,8 +86,12 @@ class Comparison:
         for row in table:
             cells = [cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
             lines.append("  " + "  ".join(cells).rstrip())
+        if self.batch_wins and self.runner_up is not None:
+            lines.append("  batch wins: nothing that an early run could do pays")
         lines.append(f"  the winner uses {', '.join(self.winner.rules)}")
-        if self.runner_up is not None:
+        if self.runner_up is not None and self.batch_wins:
+            lines.append(f"  the runner-up uses {', '.join(self.runner_up.rules)}")
+        elif self.runner_up is not None:
             lines.append(f"  the runner-up does {self.runner_up.name.partition(': ')[2]}")
         lines += [f"  INCOMPLETE: {limit}" for limit in self.limits]
         return "\n".join(lines)
@@ -107,14 +115,18 @@ def _compare(query: Query, statistics: Statistics, timeline: Timeline, settings:
 
     winner = planned(settings)
     methods = settings.methods if settings.methods is not None else METHODS
-    candidates = [Candidate.of(name, planned(replace(settings, methods=(name,)))) for name in methods]
-    candidates.append(Candidate.of(ALL, winner))
-    candidates.append(Candidate(BATCH, winner.batch_cost, winner.batch_rank, ("snapshot_of_operator",)))
-    others = [
-        Candidate.of(f"runner-up: without {rule}", planned(replace(settings, disable=(*settings.disable, rule))))
-        for rule in winner.rules
-        if rule not in ALWAYS_THERE
-    ]
+    batch_wins = not winner.states and winner.cost == winner.batch_cost
+    batch = Candidate(BATCH, winner.batch_cost, winner.batch_rank, winner.rules if batch_wins else BATCH_RULES)
+    alone = [Candidate.of(name, planned(replace(settings, methods=(name,), keeping=True))) for name in methods]
+    candidates = [*alone, Candidate.of(ALL, winner), batch]
+    if batch_wins:
+        others = [replace(each, name=f"runner-up: {each.name}") for each in alone]
+    else:
+        others = [
+            Candidate.of(f"runner-up: without {rule}", planned(replace(settings, disable=(*settings.disable, rule))))
+            for rule in winner.rules
+            if rule not in BATCH_RULES
+        ]
     distinct = [other for other in others if other.rules != winner.rules or other.cost != winner.cost]
     runner_up = min(distinct, key=lambda candidate: (candidate.rank, candidate.cost[::-1]), default=None)
     return Comparison(
@@ -124,4 +136,5 @@ def _compare(query: Query, statistics: Statistics, timeline: Timeline, settings:
         tuple(candidates),
         runner_up,
         winner.limits,
+        batch_wins,
     )

@@ -46,6 +46,8 @@ class Options:
     """Whether the statistics are the truth, so that what they call empty is empty."""
     measure: Measure | None = None
     """Counts rows instead of estimating them, where the data is at hand."""
+    keeping: bool = False
+    """Whether the last delivery must use changing rows of an earlier run, even where batch is cheaper: to compare."""
     check_memo: bool = False
     """Whether the memo's invariants are checked after every firing: for tests."""
 
@@ -82,9 +84,9 @@ def plan_query(query: Query, statistics: Statistics, timeline: Timeline, options
     explored = time.thread_time()
     cells = Cells(memo, statistics, exact=settings.exact, measure=settings.measure)
     objective = checked(settings.objective or WeightedSum(timeline.weights), timeline.last)
-    choices, delivered, cost = _choose(memo, cells, root, timeline, settings.model, objective)
+    choices, delivered, cost = _choose(memo, cells, root, timeline, settings, objective)
     from_scratch, batch = _batch(memo, cells, root, timeline, settings)
-    if objective.rank(batch) <= objective.rank(cost):
+    if objective.rank(batch) <= objective.rank(cost) and not settings.keeping:
         # The search counts a part once per use, the total once in all: only here are both plans counted alike.
         choices, cost = from_scratch, batch
     steps = StepBuilder(memo, cells, query, choices, delivered).steps()
@@ -122,9 +124,10 @@ def _changing(query: Query) -> list[str]:
 
 
 def _choose(
-    memo: Memo, cells: Cells, root: Form, timeline: Timeline, model: CostModel, objective: Objective
+    memo: Memo, cells: Cells, root: Form, timeline: Timeline, settings: Options, objective: Objective
 ) -> tuple[dict[Key, Choice], tuple[Key, ...], Vector]:
     """Plans each delivery in turn; later ones find what earlier ones computed."""
+    model = settings.model
     choices: dict[Key, Choice] = {}
     delivered: list[Key] = []
     for run in sorted(timeline.deliver):
@@ -132,6 +135,8 @@ def _choose(
         chooser = Chooser(memo, cells, timeline, model, objective, given=dict(choices), kept=kept)
         cell = cells.cell(root, run)
         key: Key = (cell, run)
+        if settings.keeping and run == max(timeline.deliver):
+            _collect_keeping(chooser, key, choices)
         _collect(chooser, key, choices)
         delivered.append(key)
     return choices, tuple(delivered), _total(choices, delivered, cells, timeline, model)
@@ -142,6 +147,19 @@ def _collect(chooser: Chooser, key: Key, into: dict[Key, Choice]) -> None:
         return
     choice = chooser.require(*key)
     into[key] = choice
+    for source in choice.inputs:
+        _collect(chooser, source, into)
+
+
+def _collect_keeping(chooser: Chooser, key: Key, into: dict[Key, Choice]) -> None:
+    """What is chosen if something must be kept, from the root down to where it is loaded."""
+    found = chooser.keeping(*key)
+    if found is None or key in into:
+        return
+    choice, through = found
+    into[key] = choice
+    if dict(choice.inputs)[through] == key[1]:
+        _collect_keeping(chooser, (through, key[1]), into)
     for source in choice.inputs:
         _collect(chooser, source, into)
 

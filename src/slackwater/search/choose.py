@@ -7,7 +7,7 @@ it is always among the alternatives, and first among equals.                    
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from slackwater.algebra.relation import Relation
@@ -59,6 +59,7 @@ class Chooser:
     _supply: dict[tuple[Cell, int], tuple[Vector, int] | None] = field(default_factory=dict)
     _busy: set[tuple[Cell, int]] = field(default_factory=set)
     _prices: dict[tuple[Relation, int], float] = field(default_factory=dict)
+    _keeping: dict[tuple[Cell, int], tuple[Choice, Cell] | None] = field(default_factory=dict)
 
     def best(self, cell: Cell, run: int) -> Choice | None:
         """The cheapest way to compute a cell at a run; None when there is no way."""
@@ -102,11 +103,18 @@ class Chooser:
 
     def _candidate(self, cell: Cell, run: int, alternative: Alternative) -> Choice | None:
         tree = self.cells.instance(alternative, cell.interval)
+        supplies = {source: self.supply(source, run) for source in self.cells.inputs(tree, cell.interval)}
+        return self._supplied(cell, run, alternative, supplies)
+
+    def _supplied(
+        self, cell: Cell, run: int, alternative: Alternative, supplies: Mapping[Cell, tuple[Vector, int] | None]
+    ) -> Choice | None:
+        """An alternative with each input as supplied; None where one cannot be."""
+        tree = self.cells.instance(alternative, cell.interval)
         runs = self.timeline.last
         total: Vector = (0.0,) * runs
         inputs: list[tuple[Cell, int]] = []
-        for source in self.cells.inputs(tree, cell.interval):
-            supply = self.supply(source, run)
+        for source, supply in supplies.items():
             if supply is None:
                 return None
             total = add(total, supply[0])
@@ -123,24 +131,57 @@ class Chooser:
         return self._supply[key]
 
     def _find_supply(self, cell: Cell, run: int) -> tuple[Vector, int] | None:
+        now = self.best(cell, run)
+        best = None if now is None else (now.cost, run)
+        for supply in self._kept(cell, run):
+            if best is None or self.objective.rank(supply[0]) < self.objective.rank(best[0]):
+                best = supply
+        return best
+
+    def _kept(self, cell: Cell, run: int) -> Iterator[tuple[Vector, int]]:
+        """Every way to have computed and saved a cell at an earlier run; sources are at hand anyway."""
         runs = self.timeline.last
-        is_source = self.memo.scan_of(cell.form.group) is not None or self.cells.is_empty(cell)
-        best: tuple[Vector, int] | None = None
-        for earlier in range(run, cell.first_run - 1, -1):
-            if (is_source or self.batch) and earlier != run:
-                break
+        if self.batch or self.memo.scan_of(cell.form.group) is not None or self.cells.is_empty(cell):
+            return
+        for earlier in range(run - 1, cell.first_run - 1, -1):
             choice = self.best(cell, earlier)
             if choice is None:
                 continue
             cost = choice.cost
-            if earlier < run:
-                size = self.cells.estimate(cell)
-                if (cell, earlier) not in self.kept:
-                    cost = add(cost, at(earlier, self.model.save(cell.form, size), runs))
-                cost = add(cost, at(run, self.model.load(cell.form, size), runs))
-            if best is None or self.objective.rank(cost) < self.objective.rank(best[0]):
-                best = (cost, earlier)
+            size = self.cells.estimate(cell)
+            if (cell, earlier) not in self.kept:
+                cost = add(cost, at(earlier, self.model.save(cell.form, size), runs))
+            yield add(cost, at(run, self.model.load(cell.form, size), runs)), earlier
+
+    # --- keeping something, whatever it costs ------------------------------------------------------------------------
+
+    def keeping(self, cell: Cell, run: int) -> tuple[Choice, Cell] | None:
+        """The cheapest way that loads changing rows of an earlier run, here or below, and the input they come by."""
+        key = (cell, run)
+        if key not in self._keeping:
+            self._keeping[key] = self._find_keeping(cell, run)
+        return self._keeping[key]
+
+    def _find_keeping(self, cell: Cell, run: int) -> tuple[Choice, Cell] | None:
+        leaf = self.memo.scan_of(cell.form.group) is not None or self.cells.is_empty(cell)
+        if run < cell.first_run or leaf or (cell, run) in self.given:
+            return None
+        best: tuple[Choice, Cell] | None = None
+        for alternative in self.cells.ways(cell):
+            tree = self.cells.instance(alternative, cell.interval)
+            supplies = {source: self.supply(source, run) for source in self.cells.inputs(tree, cell.interval)}
+            for source in supplies:
+                for kept in self._keeping_supplies(source, run):
+                    candidate = self._supplied(cell, run, alternative, {**supplies, source: kept})
+                    if candidate is not None and (best is None or self._better(candidate, best[0])):
+                        best = candidate, source
         return best
+
+    def _keeping_supplies(self, cell: Cell, run: int) -> Iterator[tuple[Vector, int]]:
+        if cell.interval > 0:  # what never changes could be kept as well, but says nothing of a method
+            yield from self._kept(cell, run)
+        if (below := self.keeping(cell, run)) is not None:
+            yield below[0].cost, run
 
     def _price(self, tree: Relation, interval: int) -> float:
         """What an expression costs by itself, at whatever run."""
