@@ -12,6 +12,7 @@ from tests.golden.datasets import connections
 from slackwater.algebra.relation import Query
 from slackwater.algebra.schema import TableSchema
 from slackwater.engine.compile import step_sql
+from slackwater.engine.tables import SETTINGS
 from slackwater.plan.plan import Plan, Purpose
 from slackwater.sql.emit import emit
 from slackwater.time.forms import WEIGHT
@@ -45,9 +46,7 @@ class _Arriving:
     """The tables of a world, dealt out; a table under its own name shows what has arrived so far."""
 
     def __init__(self, given: duckdb.DuckDBPyConnection, cell: Cell, timeline: Timeline, random: Random) -> None:
-        self.connection = duckdb.connect()
-        # DuckDB 1.5.5 pushes what a join's build side holds below a LIMIT on its other side, which changes the answer.
-        self.connection.execute("SET disabled_optimizers = 'join_filter_pushdown'")
+        self.connection = duckdb.connect(config=dict(SETTINGS))
         self.random = random
         self.timeline = timeline
         self.given = {t: given.execute(f"SELECT * FROM {t.name}").fetchall() for t in cell.world.catalog}

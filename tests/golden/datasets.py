@@ -19,6 +19,7 @@ from tests.golden.cells import World
 
 from slackwater.algebra.schema import Field, TableSchema
 from slackwater.algebra.types import Type
+from slackwater.engine.tables import SETTINGS
 
 Value = object
 SIZES = ((12, 12, 12), (5, 7, 6), (0, 6, 0), (6, 0, 6), (0, 0, 0))
@@ -57,7 +58,7 @@ def _connections(
 
 
 def _with_tables(tables: Iterable[TableSchema]) -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
+    connection = duckdb.connect(config=dict(SETTINGS))
     for schema in tables:
         columns = ", ".join(f'"{f.name}" {_duckdb_type(f.type)}' for f in schema.fields)
         connection.execute(f"CREATE TABLE {schema.name} ({columns})")

@@ -84,3 +84,12 @@ def test_a_retracted_average_finds_the_row_it_was() -> None:
         "SELECT x.k, x.a FROM (SELECT k, avg(p) AS a FROM t GROUP BY k) AS x JOIN t ON x.k = t.k WHERE t.p > x.a",
     ):
         delivers_what_batch_answers(sql, {"t": [first, Change(later, first.slice(3, 9)), prices(("k1", "5.55"))]})
+
+
+def test_a_limit_below_a_join_is_not_filtered_by_the_join() -> None:
+    """DuckDB 1.5.5 applied what it knew of a join's one side below a LIMIT on the other, now and then (#22963)."""
+    rows = pa.table({"n": pa.array(range(5), pa.int32()), "x": pa.array(range(5), pa.int32())})
+    simulator = Simulator({"t": [rows], "u": [numbers(3)]})
+    first_two = "(SELECT n, x FROM t ORDER BY x, n DESC LIMIT 2)"
+    answers = [simulator.batch(f"SELECT q.x FROM {first_two} q JOIN u ON q.n = u.n") for _ in range(100)]
+    assert [answer.num_rows for (answer,) in answers] == [0] * 100

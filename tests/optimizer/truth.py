@@ -26,6 +26,7 @@ from slackwater.algebra.relation import Aggregate, Relation, Scan, Values
 from slackwater.algebra.schema import Column, TableSchema
 from slackwater.catalog.statistics import Arrival, TableStatistics
 from slackwater.catalog.table import Catalog
+from slackwater.engine.tables import SETTINGS
 from slackwater.errors import InternalError
 from slackwater.memo.group import Alternative, Group
 from slackwater.memo.positive import positive_part
@@ -47,7 +48,7 @@ Bag = Counter[Cellular]
 
 @cache
 def connection() -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(config={"threads": 1})
+    return duckdb.connect(config={**SETTINGS, "threads": 1})
 
 
 @dataclass

@@ -8,6 +8,7 @@ from decimal import Decimal
 import duckdb
 
 from slackwater.catalog.table import Catalog, table
+from slackwater.engine.tables import SETTINGS
 
 CATALOG = Catalog.of(
     [
@@ -98,7 +99,7 @@ _DUCKDB_TYPES = {
 
 def connect() -> duckdb.DuckDBPyConnection:
     """A DuckDB that holds the warehouse."""
-    connection = duckdb.connect()
+    connection = duckdb.connect(config=dict(SETTINGS))
     for schema in CATALOG:
         columns = ", ".join(f'"{f.name}" {_DUCKDB_TYPES.get(f.type.text, f.type.text)}' for f in schema.fields)
         connection.execute(f'CREATE TABLE "{schema.name}" ({columns})')

@@ -12,6 +12,7 @@ import duckdb
 from tests.strategies.tables import Database, Row, Value
 
 from slackwater.algebra.schema import TableSchema
+from slackwater.engine.tables import SETTINGS
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Answer:
 @cache
 def _connection() -> duckdb.DuckDBPyConnection:
     # A handful of rows is not worth a second thread.
-    return duckdb.connect(config={"threads": 1})
+    return duckdb.connect(config={**SETTINGS, "threads": 1})
 
 
 def load(database: Database) -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.workloads.equality import check_answer, front_end
 
 from slackwater.bench.workloads import Dataset, Query, Workload, tpcds, tpch
+from slackwater.engine.tables import SETTINGS
 from slackwater.sql.apply import Apply
 from slackwater.sql.emit import emit
 
@@ -26,7 +27,7 @@ every_query = pytest.mark.parametrize("name,query", QUERIES, ids=[query.name for
 
 @pytest.fixture(scope="module")
 def on_duckdb(workloads: Loaded) -> dict[str, duckdb.DuckDBPyConnection]:
-    connections = {name: duckdb.connect() for name in workloads}
+    connections = {name: duckdb.connect(config=dict(SETTINGS)) for name in workloads}
     for name, (_, data) in workloads.items():
         data.attach(connections[name])
     return connections
