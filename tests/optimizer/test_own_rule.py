@@ -81,6 +81,24 @@ def test_an_entry_point_brings_it(monkeypatch: pytest.MonkeyPatch, last_run_matt
     assert "number_arrivals" in found.plan.rules
 
 
+def test_a_rule_that_comes_twice_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = EntryPoint("mine", f"{__name__}:number_arrivals", catalogue.ENTRY_POINT)
+    monkeypatch.setattr(catalogue, "entry_points", lambda group: [mine] if group == catalogue.ENTRY_POINT else [])
+    book = catalogue.RuleBook.of(extra=[number_arrivals])
+    assert [rule.name for rule in book.rules].count("number_arrivals") == 1
+
+
+def test_two_rules_of_one_name_are_refused() -> None:
+    with pytest.raises(UserError, match="two rules `delta_of_filter`"):
+        catalogue.RuleBook.of(extra=[replace(number_arrivals, name="delta_of_filter")])
+
+
+def test_a_rule_about_relations_takes_part_too() -> None:
+    swapped = replace(catalogue.EXPLORE_RULES[0], name="mine")
+    assert catalogue.RuleBook.of(extra=[swapped]).relational[-1] is swapped
+    assert swapped not in catalogue.RuleBook.of(extra=[swapped], disable=["mine"]).relational
+
+
 def test_an_entry_point_that_is_no_rule_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = EntryPoint("wrong", "tests.optimizer.test_own_rule:QUERY", catalogue.ENTRY_POINT)
     monkeypatch.setattr(catalogue, "entry_points", lambda group: [wrong] if group else [])

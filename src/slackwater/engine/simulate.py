@@ -26,7 +26,7 @@ from slackwater.engine.tables import Tables, in_spark_types
 from slackwater.errors import InternalError, UserError, did_you_mean
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Options, Planning, plan_query
-from slackwater.rules.form_rule import FormRule
+from slackwater.rules.catalogue import SearchRule
 from slackwater.rules.normalize import normalize
 from slackwater.search.cells import Cell, Cells
 from slackwater.sql.bind import bind
@@ -75,7 +75,7 @@ def simulate(
     engine: str = "duckdb",
     seed: int | None = None,
     keys: Mapping[str, Iterable[Iterable[str]]] | None = None,
-    rules: Iterable[FormRule] = (),
+    rules: Iterable[SearchRule] = (),
     cost: CostModel | None = None,
     objective: Objective | None = None,
     measured: bool = False,
@@ -126,7 +126,7 @@ class Simulator:
         disable: Iterable[str] = (),
         engine: str = "duckdb",
         seed: int | None = None,
-        rules: Iterable[FormRule] = (),
+        rules: Iterable[SearchRule] = (),
         cost: CostModel | None = None,
         objective: Objective | None = None,
         measured: bool = False,
@@ -165,7 +165,7 @@ class Simulator:
         methods: Iterable[str] | None = None,
         disable: Iterable[str] = (),
         seed: int | None = None,
-        rules: Iterable[FormRule] = (),
+        rules: Iterable[SearchRule] = (),
         cost: CostModel | None = None,
         objective: Objective | None = None,
         measured: bool = False,

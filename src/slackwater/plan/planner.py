@@ -18,8 +18,7 @@ from slackwater.memo.check import MemoCheck
 from slackwater.memo.memo import Memo
 from slackwater.plan.build import Key, StepBuilder
 from slackwater.plan.plan import Plan
-from slackwater.rules.catalogue import RuleBook
-from slackwater.rules.form_rule import FormRule
+from slackwater.rules.catalogue import RuleBook, SearchRule
 from slackwater.search.cells import Cells, Measure
 from slackwater.search.choose import Choice, Chooser
 from slackwater.search.explore import Budget, Explorer
@@ -38,7 +37,7 @@ class Options:
 
     methods: tuple[str, ...] | None = None
     disable: tuple[str, ...] = ()
-    extra_rules: tuple[FormRule, ...] = ()
+    extra_rules: tuple[SearchRule, ...] = ()
     model: CostModel = field(default_factory=EngineCost)
     objective: Objective | None = None
     budget: Budget = field(default_factory=Budget)

@@ -35,6 +35,9 @@ EXPLORE_RULES: tuple[ExploreRule, ...] = (
     *filtering_joins.RULES,
     *explore_aggregates.RULES,
 )
+SearchRule = FormRule | ExploreRule
+"""What a user may bring: a rule about forms, or one that finds equal relations."""
+
 METHODS = ("maintain", "hold-back")
 ENTRY_POINT = "slackwater.rules"
 
@@ -49,23 +52,24 @@ class RuleBook:
 
     @staticmethod
     def of(
-        methods: Iterable[str] | None = None, disable: Iterable[str] = (), extra: Iterable[FormRule] = ()
+        methods: Iterable[str] | None = None, disable: Iterable[str] = (), extra: Iterable[SearchRule] = ()
     ) -> RuleBook:
-        """Names are checked: an unknown one raises and suggests."""
+        """Names are checked: an unknown one raises and suggests, and two rules of one name are refused."""
         chosen = frozenset(METHODS if methods is None else methods)
         for name in chosen - set(METHODS):
             raise UserError(f"no method `{name}`", hint=did_you_mean(name, METHODS))
-        known = (*RULES, *extra, *_installed())
-        names = {rule.name for rule in known} | {rule.name for rule in EXPLORE_RULES}
+        known = _by_name((*EXPLORE_RULES, *RULES, *extra, *_installed()))
+        names = known.keys()
         off = frozenset(disable)
         for name in off - names:
             raise UserError(f"no rule `{name}`", hint=did_you_mean(name, names))
         if "snapshot_of_operator" in off:
             raise UserError("`snapshot_of_operator` cannot be disabled: it makes the batch plan")
+        on = [rule for rule in known.values() if rule.name not in off]
         return RuleBook(
-            tuple(rule for rule in known if rule.name not in off),
+            tuple(rule for rule in on if isinstance(rule, FormRule)),
             chosen,
-            tuple(rule for rule in EXPLORE_RULES if rule.name not in off),
+            tuple(rule for rule in on if isinstance(rule, ExploreRule)),
         )
 
     def for_form(self, form: Form) -> Iterator[FormRule]:
@@ -87,11 +91,22 @@ class RuleBook:
                 return "hold-back" in self.methods and not retracting
 
 
-def _installed() -> Iterator[FormRule]:
+def _by_name(rules: Iterable[SearchRule]) -> dict[str, SearchRule]:
+    """Rules in order; one that comes twice, as an argument and from an entry point, counts once."""
+    found: dict[str, SearchRule] = {}
+    for rule in rules:
+        if found.setdefault(rule.name, rule) is not rule:
+            raise UserError(
+                f"there are two rules `{rule.name}`", hint="the name of a rule is its function's; choose another"
+            )
+    return found
+
+
+def _installed() -> Iterator[SearchRule]:
     """Rules that other packages bring through the entry point group `slackwater.rules`."""
     for entry in entry_points(group=ENTRY_POINT):
         loaded = entry.load()
         for rule in loaded if isinstance(loaded, (list, tuple)) else (loaded,):
-            if not isinstance(rule, FormRule):
+            if not isinstance(rule, SearchRule):
                 raise UserError(f"entry point `{entry.name}` brings {type(rule).__name__}, not a rule")
             yield rule
