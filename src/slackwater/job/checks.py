@@ -1,0 +1,184 @@
+"""What must hold between the keys of a job file, each section being right in itself.
+
+Every check is a generator of what it finds, so that one reading shows all mistakes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from slackwater.errors import UserError, did_you_mean
+from slackwater.job.sections import Changes, ExpectConfig, JobConfig, SourceConfig
+from slackwater.job.values import TABLE_NAME, Amount
+from slackwater.job.yaml_file import Location
+from slackwater.time.timeline import Timeline
+
+ROUNDING = 0.1
+"""By how much percentages may miss 100 in all: 33.33 % three times is meant as a third each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """What does not fit, and at which entry to show it: at its value, or at its key."""
+
+    location: Location
+    message: str
+    hint: str | None = None
+    of_key: bool = False
+
+
+def wrong_between_keys(job: JobConfig) -> Iterator[Wrong]:
+    """All that does not fit together."""
+    yield from _timeline(job)
+    yield from _names(job)
+    for name, source in job.sources.items():
+        yield from _source(name, source, job)
+    yield from _spark(job)
+    yield from _directories(job)
+
+
+def _timeline(job: JobConfig) -> Iterator[Wrong]:
+    """Each of the three keys is tried with what is right so far, so that the error stands at the key it is about."""
+    yield from _tried(("schedule",), lambda: Timeline.of(job.schedule))
+    if job.weights is not None:
+        weights = job.weights
+        yield from _tried(("weights",), lambda: Timeline.of(_numbered(job), weights))
+    if isinstance(job.deliver, str):
+        return
+    for index, time in enumerate(job.deliver):
+        if time not in job.schedule:
+            message = f"`deliver` names {time}, which is not in the schedule"
+            word = time in ("final", "every")
+            hint = f"write `deliver: {time}`, without a list" if word else did_you_mean(time, job.schedule)
+            yield Wrong(("deliver", index), message, hint)
+
+
+def _numbered(job: JobConfig) -> list[str]:
+    """A schedule of as many runs that is right in itself."""
+    return [str(run) for run, _ in enumerate(job.schedule, start=1)]
+
+
+def _tried(location: Location, make: Callable[[], Timeline]) -> Iterator[Wrong]:
+    try:
+        make()
+    except UserError as error:
+        yield Wrong(location, error.message, error.hint)
+
+
+def _names(job: JobConfig) -> Iterator[Wrong]:
+    seen: dict[str, str] = {}
+    for name in job.sources:
+        if not re.fullmatch(TABLE_NAME, name):
+            hint = "letters, digits and `_`, as the query names it"
+            yield Wrong(("sources", name), f"`{name}` is not a name of a table", hint, of_key=True)
+        if name.lower() in seen:
+            message = f"`{name}` and `{seen[name.lower()]}` are the same table to Spark, which does not tell case apart"
+            yield Wrong(("sources", name), message, of_key=True)
+        seen.setdefault(name.lower(), name)
+
+
+def _source(name: str, source: SourceConfig, job: JobConfig) -> Iterator[Wrong]:
+    at: Location = ("sources", name)
+    if source.path is None and source.table is None:
+        yield Wrong(at, f"source `{name}` has neither `path` nor `table`", f"e.g. {name}: {{path: data/{name}}}")
+    if source.path is not None and source.table is not None:
+        yield Wrong((*at, "table"), f"source `{name}` has both `path` and `table`", "leave out one of them")
+    if source.table is not None and source.path is None:
+        if not all(re.fullmatch(TABLE_NAME, part) for part in source.table.split(".")):
+            yield Wrong((*at, "table"), f"`{source.table}` is not a name of a table", "e.g. db.sales")
+        for key, field in (("format", "format"), ("options", "options"), ("schema", "schema_text")):
+            if source.states(field):
+                yield Wrong((*at, key), f"source `{name}` is a table, so `{key}` says nothing", "leave it out")
+    if source.key is not None and source.keys:
+        yield Wrong((*at, "keys"), f"source `{name}` has both `key` and `keys`", "put every key into `keys`")
+    if source.schema_text is not None and not source.schema_text.strip():
+        yield Wrong((*at, "schema"), f"source `{name}` has an empty `schema`", "e.g. o_id INT, price DOUBLE")
+    if source.static and source.states("changes"):
+        yield Wrong((*at, "changes"), f"source `{name}` is static, so it has no `changes`", "leave out one of them")
+    if source.static and source.expect.arrives:
+        yield Wrong((*at, "expect", "arrives"), f"source `{name}` is static: nothing arrives", "leave out one of them")
+    else:
+        yield from _arrivals(name, source, job)
+
+
+def _arrivals(name: str, source: SourceConfig, job: JobConfig) -> Iterator[Wrong]:
+    at: Location = ("sources", name, "expect", "arrives")
+    expect = source.expect
+    for time, arriving in expect.arrives.items():
+        if time not in job.schedule:
+            yield Wrong(
+                (*at, time),
+                f"rows of `{name}` arrive at {time}, which is not in the schedule",
+                did_you_mean(time, job.schedule),
+            )
+        if source.changes is Changes.APPEND and (arriving.updates.number or arriving.deletes.number):
+            message = f"source `{name}` only appends, but at {time} rows are updated or deleted"
+            yield Wrong((*at, time), message, "say `changes: feed`, where rows carry `_change_type`")
+    yield from (Wrong(at, message, hint) for message, hint in _total(name, expect))
+
+
+def _total(name: str, expect: ExpectConfig) -> Iterator[tuple[str, str]]:
+    """Percentages make 100, and numbers make the rows stated."""
+    amounts = [amount for arriving in expect.arrives.values() for amount in arriving.amounts if amount.number]
+    if not amounts:
+        return
+    if all(amount.percent for amount in amounts):
+        percent = _grown(expect, 100.0)
+        if abs(percent - 100) > ROUNDING:
+            yield f"the percentages of `{name}` add up to {percent:g}, not to 100", "deletes count against inserts"
+        return
+    if expect.rows is None:
+        if any(amount.percent for amount in amounts):
+            yield f"`{name}` has percentages beside numbers of rows", "say in `rows` what they are percentages of"
+        return
+    rows = _grown(expect, float(expect.rows))
+    if abs(rows - expect.rows) > max(0.5, expect.rows * ROUNDING / 100):
+        yield f"`{name}` has {expect.rows} rows, but its arrivals leave {rows:.0f}", "leave out `rows`, or mend one"
+
+
+def _grown(expect: ExpectConfig, total: float) -> float:
+    def of(amount: Amount) -> float:
+        return amount.rows(total)
+
+    return sum(of(arriving.inserts) - of(arriving.deletes) for arriving in expect.arrives.values())
+
+
+def _spark(job: JobConfig) -> Iterator[Wrong]:
+    spark = job.spark
+    if spark.connect is not None:
+        if spark.states("master"):
+            yield Wrong(("spark", "connect"), "`connect` and `master` exclude each other", "leave out one of them")
+        if not re.match(r"sc://[^/\s]+", spark.connect):
+            yield Wrong(
+                ("spark", "connect"), f"`{spark.connect}` is no address of Spark Connect", "e.g. sc://host:15002"
+            )
+    for key in ("spark.master", "spark.remote"):
+        if key in spark.conf:
+            other = "connect" if key == "spark.remote" else "master"
+            yield Wrong(("spark", "conf", key), f"`{key}` is not a setting here", f"say `spark: {{{other}: ...}}`")
+
+
+def _directories(job: JobConfig) -> Iterator[Wrong]:
+    """What is read, kept and delivered lies apart: old states are removed, and files in a source are read."""
+    places: list[tuple[Location, str, Path]] = [
+        (("sources", name, "path"), f"source `{name}`", source.path)
+        for name, source in job.sources.items()
+        if source.path is not None
+    ]
+    ours: list[tuple[Location, str, Path]] = [(("output", "path"), "the output", job.output.path)]
+    ours.append((("state",), "the state", job.state))
+    pairs = [*((a, b) for a in places for b in ours), *combinations(ours, 2)]
+    for (_, first, one), (location, second, other) in pairs:
+        if one == other:
+            yield Wrong(location, f"{second} and {first} are the same directory: {one}", "give each its own")
+        elif one in other.parents or other in one.parents:
+            inner, outer = (second, first) if one in other.parents else (first, second)
+            yield Wrong(location, f"{inner} lies within {outer}: {max(one, other, key=_depth)}", "give each its own")
+
+
+def _depth(path: Path) -> int:
+    return len(path.parts)

@@ -1,0 +1,274 @@
+"""The values of a job file that are more than a text or a number: paths, queries, amounts, settings.
+
+Each is read by one function that either returns it or raises `Refused`, in words for the person who wrote it. Where
+the file stands is known from the validation's context (`Around`), so that what comes out is complete: paths are
+absolute and the query's text is at hand.
+"""
+
+from __future__ import annotations
+
+import os.path
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final, TypeAlias
+
+from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo, WithJsonSchema
+
+from slackwater.errors import did_you_mean
+
+FILE_NAME: Final = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$"
+TABLE_NAME: Final = r"^[A-Za-z_][A-Za-z0-9_]*$"
+
+_URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/+(?P<rest>.*)")
+_INLINE = re.compile(r"\s*(--[^\n]*\n\s*|/\*.*?\*/\s*|\()*\b(select|with|from|values)\b\s", re.IGNORECASE | re.DOTALL)
+_PERCENT = re.compile(r"(?P<number>[0-9]+(\.[0-9]*)?|\.[0-9]+)\s*%")
+
+
+class Refused(ValueError):
+    """A value that cannot be; the place is where it was found."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """Where a job file stands."""
+
+    file: Path
+
+    @property
+    def directory(self) -> Path:
+        return self.file.parent
+
+    @staticmethod
+    def of(info: ValidationInfo[Around]) -> Around:
+        assert isinstance(info.context, Around), "job files are read by load_job and parse_job"
+        return info.context
+
+
+# -- paths -------------------------------------------------------------------------------------------------------------
+
+
+def _local_path(told: object, info: ValidationInfo[Around]) -> Path:
+    if isinstance(told, Path):
+        told = str(told)
+    if not isinstance(told, str) or not told.strip():
+        raise Refused(f"must be a path, not {shown(told)}")
+    if matched := _URI.fullmatch(told):
+        scheme = matched["scheme"].lower()
+        if scheme != "file":
+            raise Refused(
+                f"is on `{scheme}`, but only local or mounted paths are supported: {told}",
+                "mount the storage, and give the path where it is mounted",
+            )
+        told = "/" + matched["rest"]
+    # Not resolved: a mount or a `current` link is to be followed at each run, not once.
+    return Path(os.path.normpath(Around.of(info).directory / Path(told).expanduser()))
+
+
+LocalPath: TypeAlias = Annotated[
+    Path, PlainValidator(_local_path), WithJsonSchema({"type": "string", "minLength": 1}, mode="validation")
+]
+"""A path on this machine; a relative one is relative to the job file."""
+
+
+# -- the query ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class QueryText:
+    """A query, and the file it was read from, if any."""
+
+    text: str
+    file: Path | None = None
+
+
+def _query(told: object, info: ValidationInfo[Around]) -> QueryText:
+    if not isinstance(told, str) or not told.strip():
+        raise Refused(f"must be a file or the text of a query, not {shown(told)}", "e.g. `query: revenue.sql`")
+    if _INLINE.match(told):
+        return QueryText(told)
+    if "\n" in told.strip():
+        raise Refused("is neither a file nor a query", "the text of a query begins with SELECT or WITH")
+    file = _local_path(told, info)
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        near = did_you_mean(file.name, _beside(file)) if _beside(file) else None
+        raise Refused(f"there is no file {file}", near or "the path is relative to the job file") from None
+    except UnicodeDecodeError:
+        raise Refused(f"the file {file} is not UTF-8 text") from None
+    except OSError as error:
+        raise Refused(f"the file {file} cannot be read: {error.strerror}") from None
+    if not text.strip():
+        raise Refused(f"the file {file} is empty")
+    return QueryText(text, file)
+
+
+def _beside(file: Path) -> list[str]:
+    return sorted(other.name for other in file.parent.glob("*.sql")) if file.parent.is_dir() else []
+
+
+QueryField: TypeAlias = Annotated[
+    QueryText, PlainValidator(_query), WithJsonSchema({"type": "string", "minLength": 1}, mode="validation")
+]
+
+
+# -- amounts -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A number of rows, or a percentage of the rows that there are in the end."""
+
+    number: float
+    percent: bool = False
+
+    def rows(self, total: float) -> float:
+        return self.number / 100 * total if self.percent else self.number
+
+
+def _amount(told: object) -> Amount:
+    if isinstance(told, Amount):
+        return told
+    if isinstance(told, str) and (matched := _PERCENT.fullmatch(told.strip())):
+        return Amount(float(matched["number"]), percent=True)
+    if isinstance(told, bool) or not isinstance(told, (int, float)):
+        raise Refused(f"must be a percentage or a number of rows, not {shown(told)}", "e.g. 60% or 7000000")
+    if told < 0 or told != told or told == float("inf"):
+        raise Refused(f"cannot be {told:g} rows")
+    if told != int(told):
+        share = f"did you mean {told * 100:g}%?" if told < 1 else "rows are whole"
+        raise Refused(f"cannot be {told:g} rows", share)
+    return Amount(float(told))
+
+
+AmountField: TypeAlias = Annotated[
+    Amount,
+    PlainValidator(_amount),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 0},
+                {"type": "string", "pattern": r"^\s*([0-9]+(\.[0-9]*)?|\.[0-9]+)\s*%\s*$"},
+            ]
+        },
+        mode="validation",
+    ),
+    Field(json_schema_extra={"default": 0}),
+]
+
+
+def _whole(told: object) -> object:
+    if isinstance(told, (str, bool)):
+        raise Refused(f"must be a whole number, not {shown(told)}", "e.g. 7000000 or 7_000_000")
+    return told
+
+
+def _number(told: object) -> object:
+    if isinstance(told, (str, bool)):
+        raise Refused(f"must be a number, not {shown(told)}", "e.g. 0.25")
+    return told
+
+
+Count: TypeAlias = Annotated[int, BeforeValidator(_whole), Field(ge=0)]
+Number: TypeAlias = Annotated[float, BeforeValidator(_number)]
+
+
+# -- lists and settings ------------------------------------------------------------------------------------------------
+
+
+def _columns(told: object) -> tuple[str, ...]:
+    names = [told] if isinstance(told, str) else told
+    if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
+        raise Refused(f"must be a list of columns, not {shown(told)}", "e.g. `key: [o_id]`")
+    if not names:
+        raise Refused("names no column", "leave it out where no key is known")
+    if twice := repeated(names):
+        raise Refused(f"has the column `{twice}` twice")
+    return tuple(str(name) for name in names)
+
+
+Columns: TypeAlias = Annotated[
+    tuple[str, ...],
+    PlainValidator(_columns),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "minLength": 1},
+                {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1},
+            ]
+        },
+        mode="validation",
+    ),
+]
+
+
+def _deliver(told: object) -> str | tuple[str, ...]:
+    if told in ("final", "every"):
+        return str(told)
+    times = told if isinstance(told, list) else [told]
+    if not times or any(isinstance(time, bool) or not isinstance(time, (str, int, float)) for time in times):
+        raise Refused(
+            f"must be final, every or a list of times, not {shown(told)}", 'e.g. `deliver: ["14:00", "24:00"]`'
+        )
+    return tuple(str(time) for time in times)
+
+
+Deliver: TypeAlias = Annotated[
+    str | tuple[str, ...],
+    PlainValidator(_deliver),
+    WithJsonSchema(
+        {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]},
+        mode="validation",
+    ),
+]
+
+
+def _setting(told: object) -> str | int | float | bool:
+    if isinstance(told, (str, int, float, bool)):
+        return told
+    raise Refused(f"must be a text, a number, true or false, not {shown(told)}")
+
+
+Setting: TypeAlias = Annotated[
+    str | int | float | bool,
+    PlainValidator(_setting),
+    WithJsonSchema({"type": ["string", "number", "boolean"]}, mode="validation"),
+]
+"""A value handed to Spark as it is."""
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def repeated(names: Iterable[str]) -> str | None:
+    """The first name that was there before, in any case: Spark does not tell them apart."""
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() in seen:
+            return name
+        seen.add(name.lower())
+    return None
+
+
+def shown(told: object) -> str:
+    """A value in a message."""
+    match told:
+        case None:
+            return "empty"
+        case bool():
+            return str(told).lower()
+        case str():
+            return f"`{told}`" if len(told) <= 60 else f"`{told[:57]}...`"
+        case dict():
+            return "`key: value` entries"
+        case list() | tuple():
+            return "a list"
+        case _:
+            return f"`{told}`"
