@@ -2,12 +2,14 @@
 
 PYTHON ?= python3
 WORKERS ?= auto
+CASES ?= 10000
+SEED ?= 1
 
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
 
-.PHONY: help demo test lint types layers unit test-workloads format docs clean
+.PHONY: help demo test lint types layers unit test-workloads cases format docs clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -36,6 +38,9 @@ unit: $(STAMP) ## Run the tests, with coverage
 test-workloads: $(STAMP) ## Plan and simulate every benchmark query in every setting
 	SLACKWATER_EVERY_SETTING=1 $(BIN)/pytest -n $(WORKERS) tests/workloads/test_simulated_plans.py \
 	  tests/optimizer/test_random_plans.py
+
+cases: $(STAMP) ## Look for a failing plan among CASES random ones, from SEED on
+	$(BIN)/python -m tests.optimizer.plans --cases $(CASES) --seed $(SEED)
 
 format: $(STAMP) ## Format the code and mend what can be mended
 	$(BIN)/ruff check --fix-only

@@ -3,7 +3,7 @@
 3,000 cases, the same at every run. Methods, rules, prices, weights, objectives and deliveries vary with the query and
 the data: they may change the plan, never the answer. To look for more:
 
-    python -m tests.optimizer.plans --cases 1000000 --seed 1
+    make cases CASES=1000000 SEED=1
 """
 
 from __future__ import annotations

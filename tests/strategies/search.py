@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from tests.strategies.choices import Choices, Recorded, Replayed, Seeded
@@ -78,20 +79,58 @@ class Search(Generic[T]):
         return case
 
     def main(self, arguments: Sequence[str] | None = None) -> int:
-        """Searches as the command line says; prints the smallest case of each kind of failure."""
+        """Searches as the command line says; prints the smallest case of each kind of failure.
+
+        Failures are told as they are found and how far it is now and then, so that a long search can be watched; when
+        it is interrupted, what was found so far is shrunk and shown all the same.
+        """
         parser = argparse.ArgumentParser()
-        parser.add_argument("--cases", type=int, default=10_000)
-        parser.add_argument("--seed", type=int, default=0)
+        parser.add_argument("--cases", type=int, default=10_000, help="how many; 10000")
+        parser.add_argument("--seed", type=int, default=0, help="where to begin: another number, other cases")
+        parser.add_argument("--workers", type=int, default=None, help="processes; as many as there are cores")
         options = parser.parse_args(arguments)
+        work = list(batches(options.cases, options.seed))
+        progress = _Progress(sum(len(seeds) for _, seeds in work))
         by_fault: dict[str, Failure] = {}
-        with ProcessPoolExecutor() as pool:
-            for found in pool.map(self.failures, *zip(*batches(options.cases, options.seed), strict=True)):
-                for failure in found:
-                    by_fault.setdefault(failure[2], failure)
-        for what, (family, seed, _) in by_fault.items():
+        with ProcessPoolExecutor(options.workers) as pool:
+            futures = {pool.submit(self.failures, family, seeds): len(seeds) for family, seeds in work}
+            try:
+                for future in as_completed(futures):
+                    for failure in future.result():
+                        if by_fault.setdefault(failure[2], failure) is failure:
+                            progress.tell(f"found: {failure[2]}  ({failure[0]}, seed {failure[1]})")
+                    progress.step(futures[future], len(by_fault))
+            except KeyboardInterrupt:
+                pool.shutdown(wait=False, cancel_futures=True)
+        for what, (family, seed, _) in sorted(by_fault.items()):
             print(f"{what}  ({family}, seed {seed})\n{self.shrunk(family, seed)}\n")
-        print(f"{options.cases} cases, {len(by_fault)} kinds of failure")
+        print(f"{progress.done} cases, {len(by_fault)} kinds of failure")
         return 1 if by_fault else 0
+
+
+@dataclass
+class _Progress:
+    """How far a search is, told to whoever watches: on standard error, every half minute."""
+
+    total: int
+    every: float = 30.0
+    done: int = 0
+    started: float = field(default_factory=time.monotonic)
+    told: float = field(default_factory=time.monotonic)
+
+    def step(self, cases: int, faults: int) -> None:
+        self.done += cases
+        now = time.monotonic()
+        if now - self.told > self.every:
+            self.told = now
+            pace = self.done / (now - self.started)
+            left = (self.total - self.done) / pace / 3600
+            self.tell(
+                f"{self.done} of {self.total} cases, {faults} kinds of failure, {pace:.0f} a second, {left:.1f} h to go"
+            )
+
+    def tell(self, line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
 
 
 def batches(cases: int, seed: int, size: int = BATCH) -> Iterator[tuple[Family, range]]:
