@@ -59,6 +59,10 @@ class UnsupportedError(UserError):
     """Valid Spark SQL that Slackwater refuses by name."""
 
 
+class RunError(UserError):
+    """Spark could not finish a statement: what went wrong at the root, and in which file where Spark names one."""
+
+
 class MachineError(UserError):
     """The machine lacks something that Slackwater needs: Java, a package, a file."""
 
