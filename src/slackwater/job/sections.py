@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationInfo, 
 from slackwater.catalog.sizes import ROWS_UNKNOWN, Sizes
 from slackwater.catalog.statistics import Arrival
 from slackwater.job.values import (
+    AMOUNTS_SCHEMA,
     FILE_NAME,
     Amount,
     AmountField,
@@ -25,9 +26,10 @@ from slackwater.job.values import (
     Count,
     Deliver,
     LocalPath,
-    Number,
+    Price,
     QueryField,
     Setting,
+    Tolerance,
 )
 from slackwater.time.timeline import Timeline
 
@@ -96,7 +98,7 @@ class ExpectConfig(Section):
 
     rows: Annotated[Count | None, Field(description="Rows in the end.")] = None
     arrives: Annotated[
-        Mapping[str, Arriving],
+        Mapping[str, Annotated[Arriving, AMOUNTS_SCHEMA]],
         Field(
             description="What each run brings: a percentage of `rows`, a number of rows, or inserts, updates, deletes."
         ),
@@ -173,7 +175,7 @@ class JobConfig(Section):
     query: Annotated[QueryField, Field(description="A file with the query, or its text (SELECT or WITH).")]
     schedule: Annotated[tuple[str, ...], Field(description="The runs, from early to late.", min_length=1)]
     weights: Annotated[
-        tuple[Annotated[Number, Field(ge=0)], ...] | None,
+        tuple[Price, ...] | None,
         Field(description="The price of a unit of work at each run; by default 1."),
     ] = None
     deliver: Annotated[Deliver, Field(description="final, every, or a list of times of the schedule.")] = "final"
@@ -188,8 +190,7 @@ class JobConfig(Section):
     ] = Path("state")
     spark: Annotated[SparkConfig, Field(description="The Spark that runs the job.")] = SparkConfig()
     tolerance: Annotated[
-        Number,
-        Field(description="By how much floating-point results may differ, relatively, when verified.", ge=0, lt=1),
+        Tolerance, Field(description="By how much verified floating-point results may differ, relatively.")
     ] = 1e-9
 
     _file: Path = PrivateAttr()

@@ -148,20 +148,17 @@ def _amount(told: object) -> Amount:
     return Amount(float(told))
 
 
-AmountField: TypeAlias = Annotated[
-    Amount,
-    PlainValidator(_amount),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "integer", "minimum": 0},
-                {"type": "string", "pattern": r"^\s*([0-9]+(\.[0-9]*)?|\.[0-9]+)\s*%\s*$"},
-            ]
-        },
-        mode="validation",
-    ),
-    Field(json_schema_extra={"default": 0}),
-]
+_ROWS: Final = {"type": "integer", "minimum": 0}
+_SHARE: Final = {"type": "string", "pattern": r"^\s*([0-9]+(\.[0-9]*)?|\.[0-9]+)\s*%\s*$"}
+_CHANGES: Final = {
+    "type": "object",
+    "properties": {kind: {"anyOf": [_ROWS, _SHARE], "default": 0} for kind in ("inserts", "updates", "deletes")},
+    "additionalProperties": False,
+}
+
+AmountField: TypeAlias = Annotated[Amount, PlainValidator(_amount)]
+AMOUNTS_SCHEMA: Final = WithJsonSchema({"anyOf": [_ROWS, _SHARE, _CHANGES]}, mode="validation")
+"""A bare amount, or one for each kind of change."""
 
 
 def _whole(told: object) -> object:
@@ -176,8 +173,10 @@ def _number(told: object) -> object:
     return told
 
 
-Count: TypeAlias = Annotated[int, BeforeValidator(_whole), Field(ge=0)]
-Number: TypeAlias = Annotated[float, BeforeValidator(_number)]
+# The bound comes first, so that it stands in the JSON schema; values pass the function before it.
+Count: TypeAlias = Annotated[int, Field(ge=0), BeforeValidator(_whole)]
+Price: TypeAlias = Annotated[float, Field(ge=0), BeforeValidator(_number)]
+Tolerance: TypeAlias = Annotated[float, Field(ge=0, lt=1), BeforeValidator(_number)]
 
 
 # -- lists and settings ------------------------------------------------------------------------------------------------
