@@ -15,6 +15,7 @@ import click
 from slackwater.cli.bench import bench
 from slackwater.cli.demo import demo
 from slackwater.cli.doctor import doctor
+from slackwater.cli.init import init
 from slackwater.cli.output import Failure, Output, reporting
 from slackwater.cli.parse import parse
 from slackwater.cli.plan import explain, plan
@@ -24,7 +25,7 @@ DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
 HELP_OPTIONS = ["-h", "--help"]
 
-COMMANDS: tuple[click.Command, ...] = (demo, parse, plan, explain, bench, doctor)
+COMMANDS: tuple[click.Command, ...] = (demo, init, parse, plan, explain, bench, doctor)
 
 
 @click.group(commands=COMMANDS, context_settings={"help_option_names": HELP_OPTIONS})
