@@ -2,7 +2,7 @@
 
 Row counts are those of the specifications at scale factor 1. Tables of events grow with the scale factor; TPC-DS lets
 its dimensions grow more slowly, which is followed roughly. A column that is a key has as many values as the table has
-rows, a reference at most as many as its target; of other columns nothing is said.
+rows, a reference at most as many as its target; of the others those are known whose values do not grow (`domains`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from slackwater.bench.workloads.domains import VALUES
 from slackwater.bench.workloads.pattern import ArrivalPattern
 from slackwater.bench.workloads.schema import Role, Table
 from slackwater.bench.workloads.workload import Workload
@@ -84,6 +85,8 @@ def workload_statistics(work: Workload, scale_factor: float, pattern: ArrivalPat
         for reference in table.references:
             if len(reference.columns) == 1:
                 distinct[reference.columns[0]] = min(rows[table.name], rows[reference.table])
+        values = VALUES[work.name]
+        distinct |= {c: min(float(values[c]), rows[table.name]) for c in table.column_names if c in values}
         shares = pattern.shares if table.name in changing else (1.0, *(0.0 for _ in pattern.shares[1:]))
         goes = (pattern.deletes, pattern.updates) if table.name in retracting else (0.0, 0.0)
         found[table.name] = TableStatistics(_arrivals(rows[table.name], shares, *goes), distinct)
