@@ -232,8 +232,10 @@ def read_test(scalar: Scalar) -> Test | None:
         return _comparison(tree, sign, scalar)
     match tree:
         case exp.Between():
-            low, high = _constant(tree.args["low"]), _constant(tree.args["high"])
-            return Bounds(_inside(tree.this, scalar), low, high)
+            value = _inside(tree.this, scalar)
+            ends = (_constant(tree.args[end]) for end in ("low", "high"))
+            low, high = (None if end is None else _placed(end, value) for end in ends)
+            return Bounds(value, low, high)
         case exp.In() if tree.expressions:
             return Membership(_inside(tree.this, scalar), len(set(tree.expressions)))
         case exp.Like() | exp.ILike():
@@ -306,10 +308,23 @@ def _inside(tree: exp.Expr, scalar: Scalar) -> Scalar:
 def _comparison(tree: exp.Expr, sign: Sign, scalar: Scalar) -> Test:
     right, left = _constant(tree.expression), _constant(tree.this)
     if right is not None and left is None:
-        return Comparison(_inside(tree.this, scalar), sign, right)
+        value = _inside(tree.this, scalar)
+        return Comparison(value, sign, _placed(right, value))
     if left is not None and right is None:
-        return Comparison(_inside(tree.expression, scalar), sign.mirrored, left)
+        value = _inside(tree.expression, scalar)
+        return Comparison(value, sign.mirrored, _placed(left, value))
     return Comparing(_inside(tree.this, scalar), sign, _inside(tree.expression, scalar))
+
+
+_TEMPORAL = ("date", "timestamp", "timestamp_ntz")
+
+
+def _placed(constant: Constant, value: Scalar) -> Constant:
+    """A text compared with a date is a date."""
+    if isinstance(constant, str) and value.column is not None and value.column.type.text in _TEMPORAL:
+        days = _days(constant)
+        return constant if days is None else days
+    return constant
 
 
 def _pattern(tree: exp.Expr, scalar: Scalar) -> Pattern | None:
