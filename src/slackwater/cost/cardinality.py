@@ -76,13 +76,14 @@ class Estimator:
             narrowed = kept.narrowed.get(column)
             return narrowed or below.spread(column).thinned(below.rows, kept.share)
 
-        return Estimate(below.rows * kept.share, find, below.whole, below.keys)
+        return Estimate(below.rows * kept.share, find, below.whole, below.keys, below.kept * kept.share)
 
     @_of.register
     def _(self, relation: Project) -> Estimate:
         below = self.of(relation.input)
         items = relation.definitions
-        return Estimate(below.rows, lambda c: spread_of(items[c], below), below.whole, _renamed(relation, below.keys))
+        keys = _renamed(relation, below.keys)
+        return Estimate(below.rows, lambda c: spread_of(items[c], below), below.whole, keys, below.kept)
 
     @_of.register
     def _(self, relation: Join) -> Estimate:
@@ -117,7 +118,7 @@ class Estimator:
                 return below.spread(column)
             return _call_spread(calls[column], below, count) if column in calls else None
 
-        return Estimate(count, find, whole, (keys,))
+        return Estimate(count, find, whole, (keys,), below.kept)
 
     @_of.register
     def _(self, relation: Union) -> Estimate:
@@ -126,7 +127,8 @@ class Estimator:
         def find(column: Column) -> Spread:
             return _mixed([(part.rows, part.spread(names[column])) for part, names in parts])
 
-        return Estimate(sum(part.rows for part, _ in parts), find, sum(part.whole for part, _ in parts))
+        rows, whole = sum(part.rows for part, _ in parts), sum(part.whole for part, _ in parts)
+        return Estimate(rows, find, whole, kept=min(part.kept for part, _ in parts))
 
     @_of.register
     def _(self, relation: Limit) -> Estimate:
@@ -145,22 +147,28 @@ class Estimator:
             return below.spread(copies.get(column, column))
 
         keys = tuple(key | {relation.number} for key in below.keys)
-        return Estimate(below.rows * sets, find, below.whole * sets, keys)
+        return Estimate(below.rows * sets, find, below.whole * sets, keys, below.kept)
 
     @_of.register
     def _(self, relation: Generate) -> Estimate:
         below = self.of(relation.input)
         times = 1.0 if relation.names == (COPY,) else GENERATED_ROWS
         made = frozenset(relation.names)
-        return Estimate(
-            below.rows * times, lambda c: None if c in made else below.spread(c), below.whole * times, below.keys
-        )
+
+        def find(column: Column) -> Spread | None:
+            return None if column in made else below.spread(column)
+
+        return Estimate(below.rows * times, find, below.whole * times, below.keys, below.kept)
 
     @_of.register
     def _(self, relation: Window) -> Estimate:
         below = self.of(relation.input)
         made = frozenset(column for column, _ in relation.calls)
-        return Estimate(below.rows, lambda c: None if c in made else below.spread(c), below.whole, below.keys)
+
+        def find(column: Column) -> Spread | None:
+            return None if column in made else below.spread(column)
+
+        return Estimate(below.rows, find, below.whole, below.keys, below.kept)
 
 
 def group_count(keys: Iterable[Column], below: Estimate) -> float:
@@ -179,12 +187,14 @@ def group_count(keys: Iterable[Column], below: Estimate) -> float:
 def _call_spread(call: AggregateCall, below: Estimate, groups: float) -> Spread | None:
     """How an aggregate lies over its groups: sums and counts about their means, extremes within the range below.
 
-    Group sizes are taken as Poisson, values as uniform over their range.
+    Group sizes are taken as Poisson, values as uniform over their range. Counts are whole, within four deviations.
     """
     size = below.rows / groups if groups > 0.0 else 1.0
     values = max(1.0, groups**0.75)
     if call.function == "count":
-        return Spread(values, values, bell=(size, math.sqrt(size)), guessed=True)
+        deviation = math.sqrt(size)
+        values = min(values, 1.0 + 8.0 * deviation)
+        return Spread(values, values, bell=(size, deviation), guessed=True)
     column = call.arguments[0].column if len(call.arguments) == 1 else None
     spread = below.spread(column) if column is not None else None
     if spread is None or spread.low is None or spread.high is None:
@@ -235,8 +245,10 @@ def _paired(
 
     # A side whose rows do not multiply keeps its keys.
     keys = (left.keys if met.left_single else ()) + (right.keys if met.right_single else ())
-    wholes = [side.whole for side, single in ((left, met.left_single), (right, met.right_single)) if single]
-    return Estimate(rows, find, min(wholes, default=rows), keys)
+    sides = ((left, met.left_single, left_kept), (right, met.right_single, right_kept))
+    wholes = [side.whole for side, single, _ in sides if single]
+    kept = min((side.kept * hit for side, single, hit in sides if single), default=1.0)
+    return Estimate(rows, find, min(wholes, default=rows), keys, kept)
 
 
 def _padded(spread: Spread, share: float) -> Spread:

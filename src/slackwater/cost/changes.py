@@ -90,7 +90,7 @@ def changes_of(
         case Expand():
             return _times(inputs[0].changes, float(len(node.sets)))
         case Join():
-            return _join(node, inputs[0], inputs[1])
+            return _join(node, inputs[0], inputs[1], before, after)
         case Aggregate():
             return _aggregate(node, inputs[0], before, after, essential)
         case Window():
@@ -145,16 +145,17 @@ def _touched_share(keys: list[Column], below: Step) -> float:
     return min(1.0, _ratio(group_count(keys, below.change), present))
 
 
-def _join(node: Join, left: Step, right: Step) -> Changes:
+def _join(node: Join, left: Step, right: Step, before: Estimate, after: Estimate) -> Changes:
     old = match_of(node, left.before, right.before)
     new = match_of(node, left.after, right.after)
     match node.kind:
         case JoinKind.INNER:
             return _inner(left, right, old, new)
         case JoinKind.SEMI:
-            return _linear(left, old.left_hit, new.left_hit, _flips(left, right, old.left_hit, new.left_hit))
+            flips = _flips(left, right, old.left_hit, new.left_hit)
+            return _fitting(_linear(left, old.left_hit, new.left_hit, flips), before, after)
         case JoinKind.ANTI:
-            return _unmatched(left, right, old.left_hit, new.left_hit)
+            return _fitting(_unmatched(left, right, old.left_hit, new.left_hit), before, after)
         case JoinKind.LEFT:
             return _sum((_inner(left, right, old, new), _unmatched(left, right, old.left_hit, new.left_hit)))
         case JoinKind.FULL:
@@ -220,6 +221,12 @@ def _linear(left: Step, old_share: float, new_share: float, flips: _Flips) -> Ch
 def _unmatched(left: Step, right: Step, old_hit: float, new_hit: float) -> Changes:
     flips = _flips(left, right, old_hit, new_hit)
     return _linear(left, 1.0 - old_hit, 1.0 - new_hit, _Flips(flips.lost, flips.found))
+
+
+def _fitting(found: Changes, before: Estimate, after: Estimate) -> Changes:
+    """What comes is what is missing to the new version; where nothing is missing, more goes."""
+    missing = after.rows - before.rows + found.deletes
+    return Changes(max(0.0, missing), found.updates, found.deletes + max(0.0, -missing))
 
 
 def _passing(below: Step, before: Estimate, after: Estimate) -> float:

@@ -18,6 +18,8 @@ Changes = Arrival
 """Inserts, updates and deletes of a delta, apart; an update is two rows of a signed delta."""
 
 NO_CHANGES = Changes(0.0)
+UNKNOWN_VALUES = 200.0
+"""Values of a column of which nothing is known, as PostgreSQL has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +68,15 @@ Keys = tuple[frozenset[Column], ...]
 class Estimate:
     """Rows of a relation, and of a change what kinds they are.
 
-    `whole` is what the rows would be without filters, over all of time; `keys` are column sets known to be unique;
-    `width` the bytes of a row, where more is known than the types say.
+    `whole` is what the rows would be without filters, over all of time; `kept` the share that filters left; `keys` are
+    column sets known to be unique; `width` the bytes of a row, where more is known than the types say.
     """
 
     rows: float
     find: Find | None = field(default=None, repr=False)
     whole: float = -1.0
     keys: Keys = ()
+    kept: float = 1.0
     changes: Changes | None = None
     width: float | None = None
     _known: dict[Column, Spread] = field(default_factory=dict, repr=False)
@@ -102,13 +105,15 @@ class Estimate:
         """So many of these rows, drawn without looking."""
         rows = max(0.0, min(rows, self.rows))
         part = rows / self.rows if self.rows > 0 else 0.0
-        return Estimate(rows, lambda c: self.spread(c).thinned(self.rows, part), self.whole, self.keys)
+        return Estimate(
+            rows, lambda c: self.spread(c).thinned(self.rows, part), self.whole, self.keys, self.kept * part
+        )
 
 
 def guess(rows: float) -> Spread:
-    """A column of which nothing is known: it repeats, but not much."""
-    values = max(1.0, rows) ** 0.75
-    return Spread(values, values, guessed=True)
+    """A column of which nothing is known: few values to group by, many to be joined by."""
+    domain = max(1.0, rows) ** 0.75
+    return Spread(min(UNKNOWN_VALUES, domain), domain, guessed=True)
 
 
 def thinned(values: float, rows: float, share: float) -> float:

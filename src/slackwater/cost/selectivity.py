@@ -402,7 +402,7 @@ def _key_share(pairs: Pairs, left: Estimate, right: Estimate) -> tuple[float, fl
         least = 1.0 / max(1.0, size_a, size_b)
         leasts.append(least)
         larger = left if size_a > size_b else right
-        filtered = larger.rows < UNFILTERED * larger.whole
+        filtered = larger.kept < UNFILTERED
         means.append(1.0 / math.sqrt(max(1.0, size_a) * max(1.0, size_b)) if filtered else least)
     mean, least = backed_off(means), backed_off(leasts)
     if len(pairs) > 1:
@@ -430,5 +430,7 @@ def _hit(equal: float, rest: float, side: Estimate, keys: list[Scalar]) -> float
         return 1.0 - none_of(equal * rest, side.rows)
     found = min(side.rows, 1.0 / backed_off(1.0 / max(1.0, s.values) for s in spreads))
     hit = min(1.0, found * equal)
+    if hit <= 0.0:
+        return 0.0
     each = side.rows * equal / hit
     return hit * (1.0 - none_of(rest, max(1.0, each))) if rest < 1.0 else hit

@@ -13,7 +13,7 @@ from slackwater.algebra.schema import Column
 from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
 from slackwater.cost.cardinality import Essential, Estimator
 from slackwater.cost.changes import Step, changes_of, touched_groups
-from slackwater.cost.estimate import NO_CHANGES, Changes, Cluster, Estimate, Spread, thinned
+from slackwater.cost.estimate import NO_CHANGES, Changes, Cluster, Estimate, Spread, guess, thinned
 from slackwater.cost.width import width_of
 from slackwater.memo.memo import Memo
 from slackwater.memo.positive import positive_part
@@ -85,8 +85,7 @@ class Sizes:
 
         home = self.memo[group]
         found = Estimator(leaf, self.essential).of(home.expressions[0])
-        keys = home.properties.keys
-        return Estimate(found.rows, found.spread, found.whole, keys) if keys and found.keys != keys else found
+        return replace(found, keys=home.properties.keys or found.keys)
 
     def _table_version(self, scan: Scan, run: int) -> Estimate:
         known = self.table(scan.table.name)
@@ -113,7 +112,7 @@ class Sizes:
         home = self.memo[group]
         before, after = self.version(group, interval, since), self.version(group, interval, until)
         if since == until:
-            return Step(before, after, Estimate(0.0, after.spread, after.whole, after.keys, NO_CHANGES))
+            return Step(before, after, Estimate(0.0, after.spread, after.whole, after.keys, after.kept, NO_CHANGES))
         node = home.expressions[0]
         if isinstance(node, Scan):
             return Step(before, after, self._table_change(node, interval))
@@ -147,7 +146,7 @@ class Sizes:
             now = Cluster(cluster.name, interval, interval, cluster.share * share)
             return replace(spread, values=spread.values * share, cluster=now)
 
-        return Estimate(rows, find, of.whole, of.keys, changes)
+        return Estimate(rows, find, of.whole, of.keys, of.kept, changes)
 
     def _delta(self, form: Form, interval: int) -> Estimate:
         return self.step(form.group, interval, form.since, form.until).change
@@ -253,8 +252,10 @@ class _TableColumns:
         low, high = self.known.ranges.get(name, (None, None))
         nulls = self.known.null_share.get(name, 0.0)
         if values is None:
-            guessed = max(1.0, self.total) ** 0.75
-            return Spread(min(guessed, self.rows), guessed, nulls, low, high, guessed=True, origin=origin)
+            unknown = guess(self.total)
+            return replace(
+                unknown, values=min(unknown.values, self.rows), nulls=nulls, low=low, high=high, origin=origin
+            )
         share = self.rows / self.total if self.total > 0.0 else 0.0
         cluster = self._cluster(name, single_key, share)
         left = values * min(1.0, share) if cluster is not None else thinned(values, self.total, share)
