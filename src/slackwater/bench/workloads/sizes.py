@@ -1,8 +1,9 @@
 """How large a workload's tables are at a scale factor, and what arrives of them at each run: no data needed.
 
 Row counts are those of the specifications at scale factor 1. Tables of events grow with the scale factor; TPC-DS lets
-its dimensions grow more slowly, which is followed roughly. A column that is a key has as many values as the table has
-rows, a reference at most as many as its target; of the others those are known whose values do not grow (`domains`).
+its dimensions grow more slowly, which is followed roughly. Columns are spread as `columns` says: a key has as many
+values as the table has rows, a reference at most as many as its target. A line comes with its order where the pattern
+lets what belongs together arrive together.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from slackwater.bench.workloads.domains import VALUES
+from slackwater.bench.workloads.columns import Spreading, spreadings
 from slackwater.bench.workloads.pattern import ArrivalPattern
 from slackwater.bench.workloads.schema import Role, Table
 from slackwater.bench.workloads.workload import Workload
@@ -59,7 +60,10 @@ _AT_ONE: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
     }
 )
 _FIXED: Final = frozenset(
-    "region nation customer_demographics date_dim household_demographics income_band reason ship_mode time_dim".split()
+    (
+        "region nation catalog_page customer_demographics date_dim household_demographics income_band reason ship_mode "
+        "time_dim"
+    ).split()
 )
 _SLOW_GROWTH: Final = 0.65
 
@@ -81,16 +85,42 @@ def workload_statistics(work: Workload, scale_factor: float, pattern: ArrivalPat
     changing, retracting = pattern.changing_tables(work.tables), pattern.retracting_tables(work.tables)
     found = {}
     for table in work.tables:
-        distinct = dict.fromkeys(table.key, rows[table.name]) if len(table.key) == 1 else {}
-        for reference in table.references:
-            if len(reference.columns) == 1:
-                distinct[reference.columns[0]] = min(rows[table.name], rows[reference.table])
-        values = VALUES[work.name]
-        distinct |= {c: min(float(values[c]), rows[table.name]) for c in table.column_names if c in values}
         shares = pattern.shares if table.name in changing else (1.0, *(0.0 for _ in pattern.shares[1:]))
         goes = (pattern.deletes, pattern.updates) if table.name in retracting else (0.0, 0.0)
-        found[table.name] = TableStatistics(_arrivals(rows[table.name], shares, *goes), distinct)
+        arrivals = _arrivals(rows[table.name], shares, *goes)
+        columns = spreadings(work.name)[table.name]
+        ranges = {name: column.range_at(scale_factor) for name, column in columns.items()}
+        found[table.name] = TableStatistics(
+            arrivals,
+            _distinct(table, scale_factor, rows, columns),
+            {name: column.nulls for name, column in columns.items()},
+            {name: ends for name, ends in ranges.items() if ends is not None},
+            {name: column.width for name, column in columns.items() if column.width is not None},
+            _arriving_together(table, pattern, changing),
+        )
     return found
+
+
+def _distinct(
+    table: Table, scale_factor: float, rows: Mapping[str, float], columns: Mapping[str, Spreading]
+) -> dict[str, float]:
+    """As counted, but no more than there are rows, here or where a reference leads."""
+    most = dict.fromkeys(columns, rows[table.name])
+    for reference in table.references:
+        if len(reference.columns) == 1:
+            most[reference.columns[0]] = min(rows[table.name], rows[reference.table])
+    found = {name: min(most[name], column.distinct_at(scale_factor)) for name, column in columns.items()}
+    if len(table.key) == 1:
+        found[table.key[0]] = rows[table.name]
+    return found
+
+
+def _arriving_together(table: Table, pattern: ArrivalPattern, changing: frozenset[str]) -> dict[str, str]:
+    """The reference to a row's owner, where owner and row always come at the same run."""
+    owner = table.owner
+    if owner is None or len(owner.columns) > 1 or not pattern.correlated or pattern.lag > 0:
+        return {}
+    return {owner.columns[0]: owner.table} if {table.name, owner.table} <= changing else {}
 
 
 def _arrivals(rows: float, shares: Sequence[float], deletes: float, updates: float) -> tuple[Arrival, ...]:
