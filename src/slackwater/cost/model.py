@@ -175,10 +175,12 @@ class EngineCost:
                 return Operator.SCAN, Resources(cpu=rate.read * rows(node).rows)
 
     def _aggregate(self, node: Aggregate, rows: Rows) -> tuple[Operator, Resources]:
-        """Partial rows by task, moved by key, merged."""
+        """Partial rows by task, moved by key, merged. Rows that arrive together lie together: one task has them all."""
         rate = self.rates
-        below, out = rows(node.input).rows, rows(node).rows
-        partial = min(below, rate.partials * out)
+        entering = rows(node.input)
+        below, out = entering.rows, rows(node).rows
+        together = any(entering.spread(key).cluster is not None for key in node.keys)
+        partial = min(below, out if together else rate.partials * out)
         each = rate.group + rate.group_key * len(node.keys) + rate.group_call * len(node.calls)
         used = Resources(
             cpu=each * below + rate.shuffle * partial + rate.merge * out,
