@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import jsonschema
@@ -22,7 +23,7 @@ from slackwater.job.config import (
     parse_job,
 )
 from slackwater.job.messages import SECTIONS, keys_of
-from slackwater.job.yaml_file import read_yaml
+from slackwater.job.yaml_file import Location, Yaml, read_yaml
 from slackwater.time.timeline import Timeline
 
 ROOT = Path(__file__).parents[2]
@@ -449,6 +450,42 @@ def test_job_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "slackwater.yml").write_bytes(b"name: \xff")
     with pytest.raises(UserError, match="not UTF-8"):
         load_job(tmp_path / "slackwater.yml")
+
+
+ODD: list[Yaml] = [None, True, -1, 1.5, 10**400, "", "a\0b", "~nobody-here/x", ".", [], [[]], {}, {"a": None}]
+
+
+def entries(value: Yaml, location: Location = ()) -> Iterator[Location]:
+    yield location
+    below = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in below:
+        yield from entries(each, (*location, key))
+
+
+def replaced(value: Yaml, location: Location, odd: Yaml) -> Yaml:
+    if not location:
+        return odd
+    key, *rest = location
+    if isinstance(value, dict):
+        return {k: replaced(v, tuple(rest), odd) if k == key else v for k, v in value.items()}
+    assert isinstance(value, list)
+    return [replaced(v, tuple(rest), odd) if i == key else v for i, v in enumerate(value)]
+
+
+def test_whatever_is_written_is_read_or_refused() -> None:
+    expect = "{rows: 5, arrives: {14:00: 20%, 24:00: {inserts: 90%, deletes: 10%}}, distinct: {a: 1}}"
+    sales = f"{{path: x, format: csv, options: {{a: 1}}, key: [a], changes: feed, expect: {expect}}}"
+    text = small(sources=f"{{sales: {sales}}}", weights="[1, 2]", deliver="[24:00]", spark="{conf: {a: b}}")
+    parsed(text)
+    right = read_yaml(text, "x").value
+    refusals = 0
+    for location in entries(right):
+        for odd in ODD:
+            with suppress(FileError):
+                parsed(json.dumps(replaced(right, location, odd)))
+                continue
+            refusals += 1
+    assert refusals > 200
 
 
 # -- finding -----------------------------------------------------------------------------------------------------------

@@ -75,6 +75,12 @@ OTHER_WORDS: Final = {
     "location": "path",
 }
 
+BOUNDS: Final = {
+    "greater_than_equal": ("at least", "ge"),
+    "less_than_equal": ("at most", "le"),
+    "less_than": ("less than", "lt"),
+}
+
 _KINDS: Final = {
     "string": "a text",
     "int": "a whole number",
@@ -137,11 +143,9 @@ def _mistake(details: ErrorDetails, yaml: YamlFile) -> Mistake:
         return Mistake(place, f"`{name}` cannot be {shown(found)}", hint)
     if kind in ("too_short", "string_too_short"):
         return Mistake(place, f"`{name}` is empty", _example(last))
-    if kind in ("greater_than_equal", "less_than"):
-        bound = (
-            f"at least {context.get('ge'):g}" if kind == "greater_than_equal" else f"less than {context.get('lt'):g}"
-        )
-        return Mistake(place, f"`{name}` must be {bound}, not {shown(found)}")
+    if kind in BOUNDS:
+        words, bound = BOUNDS[kind]
+        return Mistake(place, f"`{name}` must be {words} {context.get(bound):g}, not {shown(found)}")
     expected = described(kind.partition("_")[0])
     return Mistake(place, f"`{name}` must be {expected}, not {shown(found)}", _example(last))
 

@@ -19,6 +19,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo, Wit
 from slackwater.errors import did_you_mean
 
 FILE_NAME: Final = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$"
+MOST_ROWS: Final = 10**15
 TABLE_NAME: Final = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
 _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/+(?P<rest>.*)")
@@ -57,7 +58,7 @@ class Around:
 def _local_path(told: object, info: ValidationInfo[Around]) -> Path:
     if isinstance(told, Path):
         told = str(told)
-    if not isinstance(told, str) or not told.strip():
+    if not isinstance(told, str) or not told.strip() or "\0" in told:
         raise Refused(f"must be a path, not {shown(told)}")
     if matched := _URI.fullmatch(told):
         scheme = matched["scheme"].lower()
@@ -67,8 +68,12 @@ def _local_path(told: object, info: ValidationInfo[Around]) -> Path:
                 "mount the storage, and give the path where it is mounted",
             )
         told = "/" + matched["rest"]
+    try:
+        path = Path(told).expanduser()
+    except RuntimeError:
+        raise Refused(f"is in the home directory of somebody who has none: {told}") from None
     # Not resolved: a mount or a `current` link is to be followed at each run, not once.
-    return Path(os.path.normpath(Around.of(info).directory / Path(told).expanduser()))
+    return Path(os.path.normpath(Around.of(info).directory / path))
 
 
 LocalPath: TypeAlias = Annotated[
@@ -140,7 +145,9 @@ def _amount(told: object) -> Amount:
         return Amount(float(matched["number"]), percent=True)
     if isinstance(told, bool) or not isinstance(told, (int, float)):
         raise Refused(f"must be a percentage or a number of rows, not {shown(told)}", "e.g. 60% or 7000000")
-    if told < 0 or told != told or told == float("inf"):
+    if not told <= MOST_ROWS:
+        raise Refused(f"cannot be more than {MOST_ROWS:.0e} rows")
+    if told < 0:
         raise Refused(f"cannot be {told:g} rows")
     if told != int(told):
         share = f"did you mean {told * 100:g}%?" if told < 1 else "rows are whole"
@@ -174,7 +181,7 @@ def _number(told: object) -> object:
 
 
 # The bound comes first, so that it stands in the JSON schema; values pass the function before it.
-Count: TypeAlias = Annotated[int, Field(ge=0), BeforeValidator(_whole)]
+Count: TypeAlias = Annotated[int, Field(ge=0, le=MOST_ROWS), BeforeValidator(_whole)]
 Price: TypeAlias = Annotated[float, Field(ge=0), BeforeValidator(_number)]
 Tolerance: TypeAlias = Annotated[float, Field(ge=0, lt=1), BeforeValidator(_number)]
 
@@ -259,7 +266,7 @@ def repeated(names: Iterable[str]) -> str | None:
 def shown(told: object) -> str:
     """A value in a message."""
     match told:
-        case None:
+        case None | "":
             return "empty"
         case bool():
             return str(told).lower()
