@@ -141,7 +141,7 @@ def test_batch_costs_what_was_measured(query: int, batch: float) -> None:
     assert batch / 1.5 < cost < batch * 1.5
 
 
-@pytest.mark.parametrize("query, most", [(1, 0.3), (6, 0.4), (5, 0.9)])
+@pytest.mark.parametrize("query, most", [(1, 0.25), (6, 0.4), (17, 0.8), (5, 0.9)])
 def test_at_scale_one_work_is_done_early(query: int, most: float) -> None:
     """What is left for the deadline, as a part of the batch."""
     plan = at_scale_one(query)
@@ -163,6 +163,18 @@ def test_groups_that_arrive_together_are_not_spread_over_tasks() -> None:
 
     assert 1 < cost(Cluster("orders", 1, 1, 1.0)) < 2
     assert cost(None) > 2.5
+
+
+def test_an_average_holds_a_sum_and_a_count() -> None:
+    argument = (reference(STATE.columns[1]),)
+
+    def cost(*functions: str) -> float:
+        names = [Column(ColumnId(name), name, t.BIGINT) for name in functions]
+        calls = tuple((name, AggregateCall(name.name, argument, t.BIGINT)) for name in names)
+        return EngineCost().used(Aggregate(STATE, STATE.columns[:1], calls), sizes(state=1000.0)).cpu
+
+    assert cost("avg") == cost("sum", "count")
+    assert cost("var_samp") > cost("avg") > cost("sum")
 
 
 def test_with_little_data_nothing_is_worth_a_statement() -> None:

@@ -35,6 +35,11 @@ from slackwater.time.version import OLD
 
 Rows = Callable[[Relation], Estimate]
 
+_HELD = dict.fromkeys(("avg", "mean", "try_avg"), 2) | dict.fromkeys(
+    ("std", "stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop"), 3
+)
+"""Numbers that an aggregate holds for a group, where it is more than one: an average is a sum and a count."""
+
 
 @dataclass(frozen=True, slots=True)
 class Resources:
@@ -94,7 +99,7 @@ class Rates:
     pair: float = 0.005
     group: float = 0.08
     group_key: float = 0.02
-    group_call: float = 0.08
+    group_call: float = 0.06
     merge: float = 0.3
     sort: float = 0.5
     union: float = 0.005
@@ -181,7 +186,8 @@ class EngineCost:
         below, out = entering.rows, rows(node).rows
         together = any(entering.spread(key).cluster is not None for key in node.keys)
         partial = min(below, out if together else rate.partials * out)
-        each = rate.group + rate.group_key * len(node.keys) + rate.group_call * len(node.calls)
+        held = sum(_HELD.get(call.function, 1) for _, call in node.calls)
+        each = rate.group + rate.group_key * len(node.keys) + rate.group_call * held
         used = Resources(
             cpu=each * below + rate.shuffle * partial + rate.merge * out,
             network=row_width(node) * partial,
