@@ -57,6 +57,11 @@ def planned(package: Path, *more: str) -> str:
     ).stdout
 
 
+def without_sizes(plan: str) -> str:
+    """Estimates may be tuned without another page."""
+    return re.sub(r" \(about [^)]*\)", "", plan)
+
+
 def test_an_installed_rule_takes_part_in_every_command(package: Path, request: pytest.FixtureRequest) -> None:
     page = PAGE.read_text(encoding="utf-8")
     shown = re.search(r"prints:\n\n```text\n(.*?)```", page, re.DOTALL)
@@ -65,6 +70,6 @@ def test_an_installed_rule_takes_part_in_every_command(package: Path, request: p
     if request.config.getoption("--rewrite"):
         PAGE.write_text(page[: shown.start(1)] + found + page[shown.end(1) :], encoding="utf-8")
         return
-    assert found == shown[1]
+    assert without_sizes(found) == without_sizes(shown[1])
     assert "number_arrivals" in found
     assert "number_arrivals" not in planned(package, "--disable", "number_arrivals")
