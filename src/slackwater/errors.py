@@ -67,6 +67,10 @@ class MachineError(UserError):
     """The machine lacks something that Slackwater needs: Java, a package, a file."""
 
 
+class StateError(UserError):
+    """A file that a job keeps is missing or damaged, or cannot be written."""
+
+
 class InternalError(SlackwaterError):
     """An invariant of ours does not hold; never the user's fault."""
 

@@ -16,6 +16,7 @@ from slackwater.cli.bench import bench
 from slackwater.cli.demo import demo
 from slackwater.cli.doctor import doctor
 from slackwater.cli.init import init
+from slackwater.cli.job import clean, history, run, status, verify
 from slackwater.cli.output import Failure, Output, reporting
 from slackwater.cli.parse import parse
 from slackwater.cli.plan import explain, plan
@@ -25,7 +26,10 @@ DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
 HELP_OPTIONS = ["-h", "--help"]
 
-COMMANDS: tuple[click.Command, ...] = (demo, init, parse, plan, explain, bench, doctor)
+COMMANDS: tuple[click.Command, ...] = (
+    *(demo, init, plan, run, explain, status, history, verify, clean),
+    *(parse, bench, doctor),
+)
 
 
 @click.group(commands=COMMANDS, context_settings={"help_option_names": HELP_OPTIONS})

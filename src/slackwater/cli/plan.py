@@ -18,6 +18,8 @@ from slackwater.bench.workloads.sizes import workload_statistics
 from slackwater.catalog.file import Tables, load_tables
 from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
+from slackwater.cli.job import job_of, takes_job
+from slackwater.cli.job_plan import explain_job
 from slackwater.cli.output import Json, Output, reporting
 from slackwater.cli.tables import read_query, takes_query
 from slackwater.cli.text import sql as coloured
@@ -79,6 +81,11 @@ class Asked:
     disable: tuple[str, ...]
     cost: str
     objective: str
+
+    @property
+    def names_query(self) -> bool:
+        """Whether the command line names a query; if not, the job file does."""
+        return any(given is not None for given in (self.file, self.text, self.number, self.workload_name))
 
     def problem(self) -> Problem:
         written, name = read_query(self.file, self.text, self.workload_name, self.number)
@@ -234,16 +241,26 @@ def _sql_parts(plan: Plan, run: int | None = None) -> list[RenderableType]:
 @plans
 @click.option("--sql", is_flag=True, help="Also print the Spark SQL of every step.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="How to print the plan.")
+@takes_job
 @reporting
 @click.pass_obj
-def plan(output: Output, /, sql: bool, form: str, **asked: object) -> None:
+def plan(output: Output, /, sql: bool, form: str, path: Path | None, **asked: object) -> None:
     """Show what would run when: each run's steps, what they keep and what they deliver.
 
+    Without a query, the plan of the job in this directory.
+
     \b
+      slackwater plan
       slackwater plan daily.sql --catalog tables.json --schedule 14:00,24:00 --weights 0.2,1
       slackwater plan --workload tpch --query 3 --arrivals 60/20/20 --deliver every
     """
-    output.report(PlanReport(_asked(asked).problem().planning().plan, form, sql))
+    given = _asked(asked)
+    if path is not None or not given.names_query:
+        with output.waiting("planning"):
+            planned = job_of(path).plan()
+    else:
+        planned = given.problem().planning().plan
+    output.report(PlanReport(planned, form, sql))
 
 
 @click.command("explain")
@@ -253,18 +270,37 @@ def plan(output: Output, /, sql: bool, form: str, **asked: object) -> None:
 @click.option("--trace", is_flag=True, help="Rule firings in order.")
 @click.option("--run", type=int, metavar="N", help="Only the N-th run.")
 @click.option("--sql", is_flag=True, help="Also print the Spark SQL of every step.")
+@takes_job
 @reporting
 @click.pass_obj
 def explain(
-    output: Output, /, alternatives: bool, memo: bool, trace: bool, run: int | None, sql: bool, **asked: object
+    output: Output,
+    /,
+    alternatives: bool,
+    memo: bool,
+    trace: bool,
+    run: int | None,
+    sql: bool,
+    path: Path | None,
+    **asked: object,
 ) -> None:
     """Show a plan with its costs, and why it was chosen.
 
+    Without a query, the plan of the job in this directory; its SQL is a program to run by hand.
+
     \b
+      slackwater explain --run 2 --sql
       slackwater explain daily.sql --catalog tables.json --schedule 14:00,24:00 --weights 0.2,1 --alternatives
       slackwater explain --workload tpch --query 3 --memo --trace
     """
-    problem = _asked(asked).problem()
+    given = _asked(asked)
+    if path is not None or not given.names_query:
+        file = job_of(path).config.file
+        with output.waiting("planning"):
+            explanation = explain_job(file, run=run, sql=sql, alternatives=alternatives, memo=memo, trace=trace)
+        output.report(explanation)
+        return
+    problem = given.problem()
     if run is not None and run not in problem.timeline.runs:
         raise UserError(f"there is no run {run}", hint=f"runs are 1 to {problem.timeline.last}")
     comparisons = problem.comparisons() if alternatives else ()

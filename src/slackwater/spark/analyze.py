@@ -43,8 +43,8 @@ def user_aggregates(session: SparkSession) -> frozenset[str]:
     return frozenset(name.lower() for name in registered if _is_aggregate(session, name))
 
 
-def _is_user_made(class_name: str) -> bool:
-    return not class_name.startswith("org.apache.spark.sql.catalyst")
+def _is_user_made(class_name: str | None) -> bool:
+    return class_name is not None and not class_name.startswith("org.apache.spark.sql.catalyst")
 
 
 def _is_aggregate(session: SparkSession, name: str) -> bool:

@@ -15,7 +15,9 @@ import logging
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
@@ -31,6 +33,10 @@ GIB = 1 << 30
 REPEATING_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 
 
+Session: TypeAlias = SparkSession
+"""Spark, for those who must not import it."""
+
+
 def local_session(app_name: str = "slackwater", master: str = "local[*]", **conf: str | int | bool) -> SparkSession:
     """A session on this machine; `conf` adds to or overrides `local_settings`, for example `**{"spark.x": 1}`."""
     if SparkContext._active_spark_context is None:
@@ -39,6 +45,31 @@ def local_session(app_name: str = "slackwater", master: str = "local[*]", **conf
     for key, value in conf.items():
         builder = builder.config(key, _text(value))
     return builder.getOrCreate()
+
+
+def open_session(
+    app_name: str, master: str, connect: str | None = None, conf: Mapping[str, str | int | float | bool] | None = None
+) -> SparkSession:
+    """The session a job asks for: on this machine, on a cluster, or through a Spark Connect server."""
+    settings = {key: _text(value) for key, value in (conf or {}).items()}
+    if connect is not None:
+        return _connected(connect, settings)
+    return local_session(app_name, master, **settings)
+
+
+def _connected(url: str, settings: Mapping[str, str]) -> SparkSession:
+    try:
+        session: SparkSession = SparkSession.Builder().remote(url).getOrCreate()
+        for key, value in settings.items():
+            session.conf.set(key, value)
+        session.sql("SELECT 1").collect()
+    except ImportError as error:
+        hint = "pip install 'slackwater[connect]'"
+        raise MachineError(f"Spark Connect needs more packages: {error}", hint=hint) from None
+    except Exception as error:  # the client raises grpc's own errors as well as Spark's
+        words = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise MachineError(f"no Spark Connect server answers at {url}: {words}", hint="is it running?") from None
+    return session
 
 
 def local_settings(scratch: Path) -> dict[str, str]:
@@ -100,5 +131,5 @@ def _last_lines(log: Path, count: int = 5) -> str:
     return "\n  ".join(lines[-count:])
 
 
-def _text(value: str | int | bool) -> str:
+def _text(value: str | int | float | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,123 @@
+"""`slackwater run`, `status`, `history`, `verify` and `clean`: a job over its day."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+import click
+
+from slackwater.cli.job_reports import CleanReport, DryRun, HistoryReport, RunReport, StatusReport, VerifyReport
+from slackwater.cli.live import Live
+from slackwater.cli.output import Output, reporting
+from slackwater.errors import UserError
+from slackwater.job.job import Job
+from slackwater.job.runner import Progress, Silent
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+JOB_HELP = "A job file or its directory; by default slackwater.yml here or above."
+
+
+def takes_job(command: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """The option that names a job."""
+    option = click.option("--job", "path", type=click.Path(path_type=Path), metavar="PATH", help=JOB_HELP)
+    return option(command)
+
+
+def progress_for(output: Output) -> Progress:
+    """A live line per step on a terminal; elsewhere nothing."""
+    return Live(output.stderr) if output.stderr.is_terminal and not output.json else Silent()
+
+
+@click.command()
+@click.option("--at", metavar="TIME", help="The run of this time, after those before it that were missed.")
+@click.option("--next", "only_next", is_flag=True, help="The next run; this is the default.")
+@click.option("--all", "every", is_flag=True, help="All runs that are left.")
+@click.option("--dry-run", is_flag=True, help="Only say what the next run would read and compute.")
+@click.option("--new-cycle", is_flag=True, help="Begin the schedule anew, with all files that are there.")
+@takes_job
+@reporting
+@click.pass_obj
+def run(
+    output: Output, at: str | None, only_next: bool, every: bool, dry_run: bool, new_cycle: bool, path: Path | None
+) -> None:
+    """Do the next run of a job's schedule.
+
+    What is committed stays: a run that was done does nothing, one that was interrupted starts over from its inputs.
+    """
+    if sum((at is not None, only_next, every)) > 1:
+        raise click.UsageError("--at, --next and --all exclude each other")
+    job = Job.open(path)
+    if dry_run:
+        output.report(DryRun.of(job, at))
+        return
+    with output.waiting("starting"):
+        progress = progress_for(output)
+    done = job.run(at, all=every, new_cycle=new_cycle, progress=progress)
+    output.report(RunReport(tuple(done), job.status(), job.store.output))
+
+
+@click.command()
+@takes_job
+@reporting
+@click.pass_obj
+def status(output: Output, path: Path | None) -> None:
+    """Show where a job stands: which runs are done, what waits to be read."""
+    job = Job.open(path)
+    output.report(StatusReport(job.config.name, job.status(), job.store.output))
+
+
+@click.command()
+@click.option("--steps", is_flag=True, help="Show every step, with what was expected of it.")
+@takes_job
+@reporting
+@click.pass_obj
+def history(output: Output, steps: bool, path: Path | None) -> None:
+    """Show what runs have cost: time, CPU, rows and bytes, beside what the plan expected."""
+    output.report(HistoryReport(tuple(Job.open(path).history()), steps))
+
+
+@click.command()
+@click.option("--run", "at", metavar="TIME", help="Verify what this run has delivered; by default the last.")
+@click.option("--sample", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE", help="Only this share of rows.")
+@takes_job
+@reporting
+@click.pass_obj
+def verify(output: Output, at: str | None, sample: float | None, path: Path | None) -> None:
+    """Compare what was delivered with the batch query on the same inputs, row by row.
+
+    Exits with 1 where they differ.
+    """
+    job = Job.open(path)
+    with output.waiting("computing the batch answer"):
+        verdict = job.verify(at, sample=sample)
+    output.report(VerifyReport(verdict))
+    if not verdict.equal:
+        raise click.exceptions.Exit(1)
+
+
+@click.command()
+@click.option("--all", "everything", is_flag=True, help="Also states, plans and history; the last answer stays.")
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@takes_job
+@reporting
+@click.pass_obj
+def clean(output: Output, everything: bool, dry_run: bool, path: Path | None) -> None:
+    """Remove what no run needs any more: leftovers of interrupted runs, spent states, answers that were replaced."""
+    output.report(CleanReport(Job.open(path).clean(everything=everything, dry_run=dry_run), dry_run))
+
+
+def job_of(path: Path | None) -> Job:
+    """The job of a command that may also do without one."""
+    try:
+        return Job.open(path)
+    except UserError as error:
+        if path is not None:
+            raise
+        hint = "or name a query: see --help"
+        raise UserError(
+            error.message, place=error.place, hint=f"{error.hint}; {hint}" if error.hint else hint
+        ) from None

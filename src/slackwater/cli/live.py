@@ -1,0 +1,61 @@
+"""How a run goes, line by line, on a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.status import Status
+from rich.text import Text
+
+from slackwater.cli.text import amount, seconds
+from slackwater.job.manifest import Manifest
+from slackwater.job.runner import Work
+from slackwater.spark.metrics import Measured
+
+
+class Live:
+    """A line per step: what it does while it runs, what it took when it is done."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._status: Status | None = None
+        self._running: dict[str, None] = {}
+        self._width = 0
+
+    def run_begins(self, work: Work) -> None:
+        self._width = max((len(name) for name in work.targets), default=0)
+        files = sum(len(pins) for pins in work.pins[-1].values())
+        arrived = f"{amount(files)} new file{'s' if files != 1 else ''}" if files else "nothing arrived"
+        title = f"run {work.run} of {len(work.plan.times)} · {work.plan.time(work.run)} · {arrived}"
+        self._console.print(Text(title, style="bold cyan"))
+        if work.targets:
+            self._status = self._console.status("starting Spark")
+            self._status.start()
+
+    def step_begins(self, name: str) -> None:
+        self._running[name] = None
+        self._show()
+
+    def step_ends(self, name: str, rows: int | None, measured: Measured) -> None:
+        self._running.pop(name, None)
+        told = f"{amount(rows)} rows" if rows is not None else ""
+        cpu = f"{seconds(measured.cpu_s)} CPU" if measured.cpu_s is not None else ""
+        line = Text.assemble(
+            ("  ✓ ", "green"), name.ljust(self._width), f"  {told:>16}  {seconds(measured.wall_s):>7}  {cpu}"
+        )
+        self._console.print(line)
+        self._show()
+
+    def run_ends(self, manifest: Manifest) -> None:
+        self._stop()
+
+    def note(self, text: str) -> None:
+        self._console.print(Text(f"  ! {text}", style="yellow"))
+
+    def _show(self) -> None:
+        if self._status is not None:
+            self._status.update(", ".join(self._running) or "…")
+
+    def _stop(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+            self._status = None

@@ -1,0 +1,125 @@
+"""A run as a program: the SQL statements that compute its steps, ready to execute or to print.
+
+Each step is one INSERT into a directory of its own and one view by which later steps read it. What is known not to
+have arrived is left out before the text is written, so a step over nothing has no statement at all. A state that
+grows by rows only is a list of parts: `grows_from` names the state whose parts come before the step's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from slackwater.algebra.relation import Project, Query, Relation, Scan, Union, Values
+from slackwater.algebra.scalar import reference
+from slackwater.algebra.schema import Field
+from slackwater.engine.views import quoted_name, quoted_text
+from slackwater.plan.plan import Purpose, Step
+from slackwater.rules.normalize import simplify_empties
+from slackwater.sql.emit import emit, output_names
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What a step comes to once it is known what arrived.
+
+    `select` is None where nothing is to be computed: the step's rows are those of `grows_from`, or none.
+    """
+
+    step: Step
+    select: str | None
+    reads: frozenset[str]
+    grows_from: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.step.name
+
+    @property
+    def is_answer(self) -> bool:
+        return self.step.purpose is Purpose.OUTPUT
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns of a state, by the names it is read back with."""
+        names = output_names(self.step.relation.columns)
+        return tuple(Field(names[column], column.type) for column in self.step.relation.columns)
+
+    def insert(self, path: str, format: str = "parquet", options: dict[str, str] | None = None) -> str:
+        """The statement that writes the step's rows to a directory."""
+        said = ", ".join(f"{quoted_name(key)} {quoted_text(value)}" for key, value in (options or {}).items())
+        using = f"USING {format}" + (f" OPTIONS ({said})" if said else "")
+        return f"INSERT OVERWRITE DIRECTORY {quoted_text(path)} {using}\n{self.select}"
+
+
+def compile_step(step: Step, *, states: Collection[str] = (), empty: Collection[str] = ()) -> Compiled:
+    """A step without what is known to be empty; `states` names what earlier steps saved, which it may add to."""
+    relation = _without(step.relation, frozenset(empty))
+    if step.query is not None:
+        query = step.query.with_relation(relation)
+        return Compiled(step, emit(query, "spark", like_spark=True), _reads(relation))
+    if isinstance(relation, Values) and not relation.rows:
+        return Compiled(step, None, frozenset())
+    grown = _growth(relation, states)
+    if grown is None:
+        return Compiled(step, emit(relation, "spark", like_spark=True), _reads(relation))
+    state, rest = grown
+    select = None if rest is None else emit(rest, "spark", like_spark=True)
+    reads = frozenset() if rest is None else _reads(rest)
+    return Compiled(step, select, reads, state)
+
+
+def _without(relation: Relation, empty: frozenset[str]) -> Relation:
+    if not any(isinstance(node, Scan) and node.table.name in empty for node in relation.walk()):
+        return relation
+    small = simplify_empties(_emptied(relation, empty))
+    if small.columns == relation.columns:
+        return small
+    return Project(small, tuple((column, reference(column)) for column in relation.columns))
+
+
+def _emptied(relation: Relation, empty: frozenset[str], done: dict[int, Relation] | None = None) -> Relation:
+    known = {} if done is None else done
+    if id(relation) not in known:
+        if isinstance(relation, Scan):
+            found: Relation = Values(relation.columns, ()) if relation.table.name in empty else relation
+        else:
+            found = relation.with_inputs(*(_emptied(below, empty, known) for below in relation.inputs))
+        known[id(relation)] = found
+    return known[id(relation)]
+
+
+def _growth(relation: Relation, states: Collection[str]) -> tuple[str, Relation | None] | None:
+    """The state that a relation is all of, and what it adds to it."""
+    whole = _state_of(relation, states)
+    if whole is not None:
+        return whole, None
+    if not isinstance(relation, Union):
+        return None
+    first, *others = relation.branches
+    state = _state_of(first, states)
+    if state is None or relation.sources[0] != first.columns:
+        return None
+    if output_names(first.columns) != dict(zip(first.columns, output_names(relation.names).values(), strict=True)):
+        return None
+    if len(others) == 1:
+        items = tuple((n, reference(c)) for n, c in zip(relation.names, relation.sources[1], strict=True))
+        return state, Project(others[0], items)
+    return state, Union(tuple(others), relation.names, relation.sources[1:])
+
+
+def _state_of(relation: Relation, states: Collection[str]) -> str | None:
+    """The name of the state that a relation is, column by column."""
+    if not isinstance(relation, Scan) or relation.table.name not in states:
+        return None
+    names = list(output_names(relation.columns).values())
+    return relation.table.name if relation.table.column_names() == names else None
+
+
+def _reads(relation: Relation) -> frozenset[str]:
+    return frozenset(node.table.name for node in relation.walk() if isinstance(node, Scan))
+
+
+def compile_query(query: Query) -> str:
+    """The batch query, over its tables by name."""
+    return emit(query, "spark", like_spark=True)

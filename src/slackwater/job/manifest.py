@@ -1,0 +1,165 @@
+"""What a committed run is: one file that says which inputs it read, which states it left and what it delivered.
+
+A run exists from the moment its manifest does, and the manifest comes into being by one rename. It carries a checksum
+of itself, so that half a manifest is no manifest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from slackwater.errors import Place, StateError
+from slackwater.job.pins import FilePin
+
+FORMAT = 1
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Record(BaseModel):
+    """What all records share."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DataFile(Record):
+    """A file that a run wrote, with the size it must have."""
+
+    path: str
+    size: int
+    rows: int | None
+    """None where the format does not say."""
+
+
+class StateRecord(Record):
+    """A state: its files, in parts that were appended one after the other."""
+
+    files: tuple[DataFile, ...]
+    made_at: int
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows or 0 for file in self.files)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The directories of its files."""
+        return tuple(dict.fromkeys(file.path.rpartition("/")[0] for file in self.files))
+
+    @property
+    def bytes(self) -> int:
+        return sum(file.size for file in self.files)
+
+
+class OutputRecord(Record):
+    """An answer: the directory that holds it, and the run that computed it."""
+
+    directory: str
+    files: tuple[DataFile, ...]
+    made_at: int
+    rows: int | None
+
+
+class StepRecord(Record):
+    """A step as it went: what was expected of it and what was measured."""
+
+    name: str
+    purpose: str
+    meaning: str
+    expected_rows: float
+    expected_cost: float
+    rows: int | None
+    skipped: bool = False
+    recomputed: bool = False
+    measured: dict[str, float | int | None] = {}
+
+
+class Manifest(Record):
+    """A committed run."""
+
+    format: int = FORMAT
+    job: str
+    cycle: int
+    run: int
+    time: str
+    attempt: str
+    started: str
+    finished: str
+    pins: dict[str, tuple[FilePin, ...]]
+    states: dict[str, StateRecord]
+    output: OutputRecord | None
+    steps: tuple[StepRecord, ...]
+    arrived: dict[str, int] = {}
+    """Rows that each source brought, as far as its files say."""
+    total: dict[str, float | int | None] = {}
+    note: str = ""
+
+
+def write_record(path: Path, record: BaseModel) -> None:
+    """Writes a record by one rename, with its checksum; what was there is replaced."""
+    body = json.loads(record.model_dump_json())
+    text = json.dumps({"checksum": _checksum(body), "record": body}, indent=1, ensure_ascii=False) + "\n"
+    write_text(path, text)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a file by one rename: after a crash it is there in full or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    try:
+        with draft.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+        _sync_directory(path.parent)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise StateError(f"cannot be written: {error.strerror}", place=Place(str(path))) from None
+
+
+def read_record(path: Path, kind: type[Model]) -> Model | None:
+    """The record that a file holds; None where there is no file, an error where the file is damaged."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise damaged(path, str(error)) from None
+    try:
+        told = json.loads(text)
+        body, checksum = told["record"], told["checksum"]
+        if checksum != _checksum(body):
+            raise damaged(path, "its checksum does not fit")
+        return kind.model_validate_json(json.dumps(body))
+    except (json.JSONDecodeError, KeyError, TypeError):
+        raise damaged(path, "it is cut off or not ours") from None
+    except ValidationError as error:
+        raise damaged(path, f"{counted_errors(error)}; written by another version?") from None
+
+
+def damaged(path: Path, why: str) -> StateError:
+    """The error for a file of ours that cannot be used."""
+    return StateError(f"this file is damaged: {why}", place=Place(str(path)))
+
+
+def counted_errors(error: ValidationError) -> str:
+    first = error.errors()[0]
+    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+
+
+def _checksum(body: object) -> str:
+    return hashlib.blake2s(json.dumps(body, sort_keys=True, ensure_ascii=False).encode(), digest_size=12).hexdigest()
+
+
+def _sync_directory(directory: Path) -> None:
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,108 @@
+"""What a run reads, file by file: pinned before it starts, the same however often it is repeated.
+
+Files that appear below a source's directory are its arrival; the files of earlier runs are not looked at again. A
+pinned file that has vanished or changed since is named, because nothing computed from it could be checked any more.
+Hidden files (a leading dot or underscore) belong to whoever writes the data.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from slackwater.errors import Place, UserError, counted
+
+
+class FilePin(BaseModel):
+    """A file as it was when it was pinned; the path is relative to its source's directory."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: str
+    size: int
+    modified: int
+
+
+Pins = Mapping[str, tuple[FilePin, ...]]
+"""The files of each source that a run brings."""
+
+
+def listed(directory: Path) -> tuple[FilePin, ...]:
+    """The data files below a directory, in order of their names."""
+    if not directory.is_dir():
+        raise UserError("no such directory", place=Place(str(directory)), hint="the source's `path` must exist")
+    found = tuple(sorted(_files(directory, directory), key=lambda pin: pin.path))
+    _check_names(directory, found)
+    return found
+
+
+def _check_names(directory: Path, pins: tuple[FilePin, ...]) -> None:
+    """Refuses what Spark would pass over in silence."""
+    for pin in pins:
+        if pin.size == 0:
+            hint = "it is still being written, or broken: finish or remove it"
+            raise UserError("this file is empty", place=Place(str(directory / pin.path)), hint=hint)
+        if ":" in pin.path:
+            raise UserError("Spark cannot read a name with `:` in it", place=Place(str(directory / pin.path)))
+    shapes = {_partition_keys(pin.path): pin for pin in reversed(pins)}
+    if len(shapes) > 1:
+        one, other, *_ = (pin.path for pin in shapes.values())
+        raise UserError(
+            f"`{one}` and `{other}` are partitioned differently",
+            place=Place(str(directory)),
+            hint="keep all files of a source at one depth of key=value directories",
+        )
+
+
+def _partition_keys(path: str) -> tuple[str, ...]:
+    return tuple(part.partition("=")[0] for part in path.split("/")[:-1] if "=" in part)
+
+
+def _files(directory: Path, base: Path) -> Iterator[FilePin]:
+    try:
+        entries = list(os.scandir(directory))
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", place=Place(str(directory))) from None
+    for entry in entries:
+        if entry.name.startswith((".", "_")) and "=" not in entry.name:
+            continue
+        if entry.is_dir():
+            yield from _files(Path(entry.path), base)
+        else:
+            status = entry.stat()
+            path = Path(entry.path).relative_to(base).as_posix()
+            yield FilePin(path=path, size=status.st_size, modified=status.st_mtime_ns)
+
+
+def arrived(now: Iterable[FilePin], earlier: Iterable[FilePin]) -> tuple[FilePin, ...]:
+    """The files that no earlier run has pinned."""
+    known = {pin.path for pin in earlier}
+    return tuple(pin for pin in now if pin.path not in known)
+
+
+def check_unchanged(source: str, directory: Path, pins: Iterable[FilePin]) -> None:
+    """Refuses to go on where a pinned file is no longer what it was."""
+    lost = [(pin, problem) for pin in pins if (problem := _problem(directory / pin.path, pin))]
+    if lost:
+        pin, problem = lost[0]
+        more = f" (and {counted(len(lost) - 1, 'more file')})" if len(lost) > 1 else ""
+        raise UserError(
+            f"source `{source}`: this file {problem} since a run was pinned to it{more}",
+            place=Place(str(directory / pin.path)),
+            hint="bring it back as it was, or begin again with `slackwater run --new-cycle`",
+        )
+
+
+def _problem(path: Path, pin: FilePin) -> str | None:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return "has vanished"
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
+    if status.st_size != pin.size:
+        return f"has changed (from {pin.size} to {status.st_size} bytes)"
+    return "has been written again" if status.st_mtime_ns != pin.modified else None

@@ -1,0 +1,118 @@
+"""From a job to its plan: the query bound as Spark understands it, the statistics at hand, the refresh policy.
+
+A query that Slackwater cannot take apart is still delivered: as one opaque relation, `query__v<run>`, that a run
+computes by the text itself. `refresh: incremental strict` refuses that, and every part of a query that would be
+computed anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from slackwater.algebra.canonical import canonical
+from slackwater.algebra.relation import Limit, Output, Project, Query, Scan
+from slackwater.algebra.schema import Column, ColumnId, Field, TableSchema
+from slackwater.catalog.statistics import Statistics
+from slackwater.catalog.table import Catalog
+from slackwater.cost.model import EngineCost
+from slackwater.errors import UnsupportedError, UserError
+from slackwater.job.sections import JobConfig, Refresh
+from slackwater.plan.plan import Plan, Purpose, Step
+from slackwater.plan.planner import Options, Planning, plan_query
+from slackwater.rules.normalize import normalize
+from slackwater.search.explore import LAST_RESORT
+from slackwater.sql.bind import bind
+from slackwater.time.forms import Kind
+
+OPAQUE = "query__v"
+"""The name of the query's own answer after a run, where it is computed by its text."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan, and how it came about: `planning` is None where the query was not taken apart, for the `reason` given."""
+
+    plan: Plan
+    query: Query | None
+    statistics: Statistics
+    planning: Planning | None
+    options: Options
+    reason: str = ""
+
+
+def bound_query(
+    config: JobConfig, catalog: Catalog, declared: Sequence[Field], aggregates: frozenset[str] = frozenset()
+) -> Query:
+    """The job's query as the planner needs it, with Spark's own names and types."""
+    name = str(config.query_file) if config.query_file is not None else None
+    return canonical(normalize(bind(config.query_text, catalog, file=name, declared=declared, aggregates=aggregates)))
+
+
+def plan_job(
+    config: JobConfig,
+    catalog: Catalog,
+    declared: Sequence[Field],
+    statistics: Statistics,
+    aggregates: frozenset[str] = frozenset(),
+) -> Planned:
+    """The plan of a job's cycle, by its refresh policy."""
+    refresh = config.refresh
+    options = options_for(refresh)
+    try:
+        query = bound_query(config, catalog, declared, aggregates)
+        planning = plan_query(query, statistics, config.timeline, options)
+    except UnsupportedError as error:
+        if refresh is Refresh.INCREMENTAL_STRICT:
+            hint = "`refresh: auto` would compute it from scratch"
+            raise UserError(f"not incremental: {error.message}", place=error.place, hint=hint) from None
+        return Planned(opaque_plan(config, declared), None, statistics, None, options, str(error))
+    if refresh is Refresh.INCREMENTAL_STRICT and (parts := not_incremental(planning)):
+        raise UserError(
+            f"not incremental: {parts[0]}" + "".join(f"\n  nor: {part}" for part in parts[1:]),
+            hint="`refresh: auto` or `incremental` would compute this part from scratch",
+        )
+    return Planned(planning.plan, query, statistics, planning, options)
+
+
+def options_for(refresh: Refresh) -> Options:
+    """What a refresh policy is to the planner."""
+    if refresh is Refresh.FULL:
+        return Options(methods=())
+    return Options(model=EngineCost(), keeping=refresh in (Refresh.INCREMENTAL, Refresh.INCREMENTAL_STRICT))
+
+
+def opaque_plan(config: JobConfig, declared: Sequence[Field]) -> Plan:
+    """The query by its text, at every run that delivers."""
+    timeline = config.timeline
+    steps = []
+    for run in sorted(timeline.deliver):
+        columns = tuple(Column(ColumnId(f"{f.name}#{n}"), f.name, f.type) for n, f in enumerate(declared))
+        scan = Scan(TableSchema(f"{OPAQUE}{run}", tuple(declared)), columns)
+        outputs = tuple(Output(f.name, column, f.type) for f, column in zip(declared, columns, strict=True))
+        meaning = "the answer, by the query's own text"
+        query = Query(scan, outputs)
+        steps.append(Step(run, f"output_{run}", Purpose.OUTPUT, scan, meaning, (), 0.0, 0.0, query))
+    nothing = (0.0,) * timeline.last
+    return Plan(timeline.times, tuple(steps), nothing, nothing, "weighted sum", 0.0, 0.0, (), (), timeline.weights)
+
+
+def not_incremental(planning: Planning) -> list[str]:
+    """The parts of a query that every run would compute from scratch, in words.
+
+    What stands on top of the query, a last projection or the first rows of the answer, is part of delivering it.
+    """
+    memo = planning.memo
+    found: list[str] = []
+    group = memo[planning.root.group]
+    while isinstance(group.expressions[0], (Project, Limit)):
+        (below,) = group.expressions[0].inputs
+        group = memo[memo.insert(below).group]
+    for group in [g for g in memo if g.tables and memo.scan_of(g.id) is None and g.id <= group.id]:
+        ways = [
+            way for form, ways in group.forms.items() for way in ways if form.kind is not Kind.SNAPSHOT or form.partial
+        ]
+        if all(way.rule == LAST_RESORT for way in ways):
+            tables = ", ".join(sorted(group.properties.changing_tables))
+            found.append(f"{type(group.expressions[0]).__name__.lower()} over {tables}")
+    return list(dict.fromkeys(found))

@@ -1,0 +1,198 @@
+"""The tables of a job: where their rows come from, what their columns are, how a run reads them.
+
+A source is a directory of files or a table of the Spark catalog that is one. Its columns are those that Spark sees when
+a cycle begins; a file that comes later with other columns is refused before anything is computed from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.orc as orc
+import pyarrow.parquet as pq
+
+from slackwater.algebra.schema import Field, TableSchema
+from slackwater.algebra.types import Type
+from slackwater.engine.tables import spark_type
+from slackwater.engine.views import (
+    CHANGE_TYPE,
+    Files,
+    change_of_feed,
+    version_of_feed,
+    view_of_files,
+    view_of_nothing,
+)
+from slackwater.errors import Place, UserError
+from slackwater.job.pins import FilePin, listed
+from slackwater.job.sections import Format, SourceConfig
+from slackwater.time.sources import change_name, snapshot_name
+
+BYTES_PER_ROW = 100
+"""A guess for text files, whose rows nobody has counted."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table of the query and the files behind it."""
+
+    name: str
+    config: SourceConfig
+    format: str
+    directory: Path
+    fields: tuple[Field, ...]
+
+    @property
+    def changing(self) -> bool:
+        return not self.config.static
+
+    @property
+    def is_feed(self) -> bool:
+        return not self.config.append_only
+
+    @property
+    def schema(self) -> TableSchema:
+        """The table as the binder sees it; a key is also a promise that its columns are never null."""
+        in_key = {column for key in self.config.unique for column in key}
+        fields = tuple(Field(f.name, f.type, f.nullable and f.name not in in_key) for f in self.fields)
+        keys = tuple(frozenset(key) for key in self.config.unique)
+        return TableSchema(self.name, fields, keys, self.changing, self.config.append_only)
+
+    def listed(self) -> tuple[FilePin, ...]:
+        return listed(self.directory)
+
+    def check_key(self) -> None:
+        known = {f.name for f in self.fields}
+        for column in (column for key in self.config.unique for column in key):
+            if column not in known:
+                shown = ", ".join(sorted(known))
+                raise UserError(f"source `{self.name}`: its key names no column `{column}`", hint=f"there is {shown}")
+
+    # --- views -------------------------------------------------------------------------------------------------------
+
+    def views(self, names: Iterable[str], pins: Sequence[Sequence[FilePin]]) -> Iterator[str]:
+        """The views among `names` that are of this source, given the pins of the runs so far."""
+        wanted = set(names)
+        if not self.changing:
+            if self.name in wanted:
+                yield from self._version(self.name, [pin for run in pins for pin in run])
+            return
+        for run in range(1, len(pins) + 1):
+            if (change := change_name(self.name, run)) in wanted:
+                yield from self._change(change, pins[run - 1])
+        for run in range(len(pins) + 1):
+            if (version := snapshot_name(self.name, run)) in wanted:
+                yield from self._version(version, [pin for pins_of_run in pins[:run] for pin in pins_of_run])
+
+    def whole(self, name: str, pins: Sequence[Sequence[FilePin]]) -> Iterator[str]:
+        """The views by which the table, as of the last of the runs given, has a name."""
+        yield from self._version(name, [pin for run in pins for pin in run])
+
+    def _change(self, name: str, pins: Sequence[FilePin]) -> Iterator[str]:
+        if not self.is_feed:
+            yield view_of_files(name, self._files(pins), self.fields)
+        elif not pins:
+            yield view_of_nothing(name, (*self.fields, Field("multiplicity", Type.parse("bigint"))))
+        else:
+            yield view_of_files(f"{name}__feed", self._files(pins), self._feed_fields)
+            yield change_of_feed(name, f"{name}__feed", self.fields)
+
+    def _version(self, name: str, pins: Sequence[FilePin]) -> Iterator[str]:
+        if not self.is_feed or not pins:
+            yield view_of_files(name, self._files(pins), self.fields)
+        else:
+            yield view_of_files(f"{name}__feed", self._files(pins), self._feed_fields)
+            yield version_of_feed(name, f"{name}__feed", self.fields, unique=bool(self.config.unique))
+
+    @property
+    def _feed_fields(self) -> tuple[Field, ...]:
+        return (*self.fields, Field(CHANGE_TYPE, Type.parse("string")))
+
+    def _files(self, pins: Sequence[FilePin]) -> Files:
+        return Files(self.format, str(self.directory), tuple(pin.path for pin in pins), reader_options(self.config))
+
+    # --- what the files say of themselves ----------------------------------------------------------------------------
+
+    def rows(self, pins: Iterable[FilePin]) -> float:
+        """How many rows files have: counted where a file says, guessed by size where not."""
+        return sum(self._rows_of(pin) for pin in pins)
+
+    def _rows_of(self, pin: FilePin) -> float:
+        path = self.directory / pin.path
+        try:
+            if self.format == Format.PARQUET:
+                return float(pq.read_metadata(path).num_rows)
+            if self.format == Format.ORC:
+                return float(orc.ORCFile(path).nrows)
+        except (OSError, pa.ArrowException) as error:
+            raise unreadable(self.name, path, error) from None
+        return pin.size / BYTES_PER_ROW
+
+    def check_columns(self, pins: Iterable[FilePin]) -> None:
+        """Refuses files whose columns are not the source's; text files are checked by Spark when it reads them."""
+        for pin in pins:
+            path = self.directory / pin.path
+            found = self._columns_of(path)
+            if found is not None:
+                self._check_columns(path, found, partitions=_partitions(pin.path))
+
+    def _columns_of(self, path: Path) -> Mapping[str, Type] | None:
+        try:
+            if self.format == Format.PARQUET:
+                schema = pq.read_schema(path)
+            elif self.format == Format.ORC:
+                schema = orc.ORCFile(path).schema
+            else:
+                return None
+        except (OSError, pa.ArrowException) as error:
+            raise unreadable(self.name, path, error) from None
+        return {field.name.lower(): spark_type(field.type) for field in schema}
+
+    def _check_columns(self, path: Path, found: Mapping[str, Type], partitions: frozenset[str]) -> None:
+        expected = (*self.fields, Field(CHANGE_TYPE, Type.parse("string"))) if self.is_feed else self.fields
+        for field in expected:
+            if field.name.lower() in partitions:
+                continue
+            kind = found.get(field.name.lower())
+            if kind is None:
+                raise self._drifted(path, f"it has no column `{field.name}`", found)
+            if kind.is_known and field.type.is_known and _family(kind) != _family(field.type):
+                raise self._drifted(path, f"`{field.name}` is {kind}, and was {field.type}", found)
+
+    def _drifted(self, path: Path, what: str, found: Mapping[str, Type]) -> UserError:
+        return UserError(
+            f"source `{self.name}` has changed its columns: {what}",
+            place=Place(str(path)),
+            hint=f"the file has {', '.join(found)}; mend the file, or begin again with `slackwater run --new-cycle`",
+        )
+
+
+def reader_options(config: SourceConfig) -> dict[str, str]:
+    """Spark's options for a source; unless told otherwise, text that does not fit is an error and never a null."""
+    options = {key: _option(value) for key, value in config.options.items()}
+    if config.format in (Format.CSV, Format.JSON):
+        options.setdefault("mode", "FAILFAST")
+    if config.format is Format.CSV and options.get("header") == "true":
+        options.setdefault("enforceSchema", "false")
+    return options
+
+
+def _option(value: str | int | float | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def unreadable(source: str, path: Path, error: Exception) -> UserError:
+    """The error for a data file that is not what its format says."""
+    first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return UserError(f"source `{source}`: this file cannot be read ({first})", place=Place(str(path)))
+
+
+def _partitions(path: str) -> frozenset[str]:
+    return frozenset(part.partition("=")[0].lower() for part in path.split("/")[:-1] if "=" in part)
+
+
+def _family(kind: Type) -> str:
+    """Types that files do not tell apart are one."""
+    return "timestamp" if kind.text.startswith("timestamp") else kind.text

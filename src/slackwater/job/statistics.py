@@ -1,0 +1,138 @@
+"""What a job's planner knows of the data: what is there, what is expected, what earlier cycles brought.
+
+Rows that are there are counted. What later runs bring is what the job file expects; where it says nothing, what the
+last cycle brought, in proportion; where there is none, as much at every run. How columns are spread is counted
+through Spark once, kept with the job, and counted again when a source has doubled or halved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from slackwater.catalog.sizes import Sizes, statistics
+from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
+from slackwater.catalog.table import Catalog
+from slackwater.errors import StateError
+from slackwater.job.manifest import Manifest, Record, read_record, write_record
+from slackwater.job.pins import FilePin
+from slackwater.job.sources import Source
+from slackwater.job.store import Store
+from slackwater.time.timeline import Timeline
+
+KEY_LIKE = 0.5
+"""A column with this share of different values, or more, has new ones in every arrival."""
+
+
+class SpreadRecord(Record):
+    """How a column was spread when it was counted."""
+
+    distinct: float
+    null_share: float
+    range: tuple[float, float] | None
+    width: float | None
+
+
+class CountedSource(Record):
+    """A source when its columns were counted."""
+
+    rows: float
+    columns: dict[str, SpreadRecord]
+
+
+class StatisticsRecord(Record):
+    """All that was counted, by source."""
+
+    sources: dict[str, CountedSource]
+
+
+def known_spreads(store: Store) -> dict[str, CountedSource]:
+    """What was counted before; a damaged file only means counting again."""
+    try:
+        record = read_record(store.statistics_file, StatisticsRecord)
+    except StateError:
+        return {}
+    return dict(record.sources) if record is not None else {}
+
+
+def keep_spreads(store: Store, counted: Mapping[str, CountedSource]) -> None:
+    write_record(store.statistics_file, StatisticsRecord(sources=dict(counted)))
+
+
+def is_current(counted: CountedSource | None, rows: float, columns: Collection[str]) -> bool:
+    """Whether what was counted still holds, roughly."""
+    if counted is None or not set(columns) <= counted.columns.keys():
+        return False
+    return rows == counted.rows or (counted.rows > 0 and 0.5 <= rows / counted.rows <= 2.0)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What speaks for the size of a source: the rows there now, and what each run of the last cycle brought."""
+
+    present: float
+    history: Sequence[float] = ()
+
+
+def evidence(source: Source, now: Sequence[FilePin], history: Sequence[Manifest]) -> Evidence:
+    """Counts the rows of files; those of earlier runs are in their manifests."""
+    brought = [float(manifest.arrived.get(source.name, 0)) for manifest in history]
+    return Evidence(source.rows(now), brought)
+
+
+def job_statistics(
+    sources: Mapping[str, Source],
+    found: Mapping[str, Evidence],
+    counted: Mapping[str, CountedSource],
+    timeline: Timeline,
+) -> Statistics:
+    """The statistics over the runs of the schedule."""
+    catalog = Catalog.of(source.schema for source in sources.values())
+    sizes = {name: _sizes(source, found[name], timeline) for name, source in sources.items()}
+    by_name = statistics(catalog, sizes, timeline.times)
+    return {name: _spread(known, counted.get(name)) for name, known in by_name.items()}
+
+
+def _sizes(source: Source, found: Evidence, timeline: Timeline) -> Sizes:
+    stated = source.config.expect.sizes(found.present or None)
+    if not source.changing:
+        return Sizes(found.present or stated.rows, {}, stated.distinct)
+    if stated.arrives:
+        return replace(stated, rows=None)
+    total = stated.rows
+    shares = _shares(found.history, len(timeline.times))
+    if total is None:
+        total = found.present / shares[0] if shares[0] > 0 else found.present
+    numbered = enumerate(zip(timeline.times, shares, strict=True))
+    arrives = {time: _typical(source, total * share, number) for number, (time, share) in numbered}
+    return Sizes(None, arrives, stated.distinct)
+
+
+def _shares(history: Sequence[float], runs: int) -> list[float]:
+    if len(history) == runs and sum(history) > 0:
+        return [brought / sum(history) for brought in history]
+    return [1.0 / runs] * runs
+
+
+def _typical(source: Source, rows: float, number: int) -> Arrival:
+    """Rows of a change feed of which nothing is said: one in ten updates or deletes, once there is something."""
+    if not source.is_feed or number == 0:
+        return Arrival(rows)
+    return Arrival(0.9 * rows, 0.05 * rows, 0.05 * rows)
+
+
+def _spread(known: TableStatistics, counted: CountedSource | None) -> TableStatistics:
+    if counted is None:
+        return known
+    growth = known.total / counted.rows if counted.rows else 1.0
+    distinct: dict[str, float] = {}
+    nulls, ranges, widths = {}, {}, {}
+    for name, column in counted.columns.items():
+        key_like = counted.rows > 0 and column.distinct >= KEY_LIKE * counted.rows
+        distinct[name] = column.distinct * max(1.0, growth) if key_like else column.distinct
+        nulls[name] = column.null_share
+        if column.range is not None:
+            ranges[name] = column.range
+        if column.width is not None:
+            widths[name] = column.width
+    return TableStatistics(known.arrivals, {**distinct, **known.distinct}, nulls, ranges, widths)

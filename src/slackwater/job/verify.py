@@ -1,0 +1,106 @@
+"""Is the answer the batch answer? The query's own text on the pinned inputs, compared with what was delivered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from slackwater.algebra.relation import Limit, Query
+from slackwater.algebra.schema import Field
+from slackwater.algebra.types import Type
+from slackwater.engine.program import compile_query
+from slackwater.engine.views import Files, view_of_files, view_of_query
+from slackwater.job.manifest import Manifest, OutputRecord
+from slackwater.job.pins import Pins
+from slackwater.job.sections import Format, JobConfig
+from slackwater.job.sources import Source
+from slackwater.job.store import Store
+from slackwater.spark.compare import Difference, Row, difference
+from slackwater.spark.statements import run_statement
+
+if TYPE_CHECKING:
+    from slackwater.spark.session import Session
+
+BATCH, DELIVERED, UNCUT = "slackwater__batch", "slackwater__delivered", "slackwater__uncut"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of a comparison."""
+
+    run: int
+    time: str
+    rows: int | None
+    fields: tuple[Field, ...]
+    difference: Difference
+    sample: float | None = None
+    ties: int = 0
+    """Rows that stand for others of the last tie of an ORDER BY … LIMIT, either of which is right."""
+
+    @property
+    def equal(self) -> bool:
+        return self.difference.is_none
+
+
+@dataclass(frozen=True)
+class Verification:
+    """All that a comparison needs: the job, a delivered run, and the inputs up to it."""
+
+    config: JobConfig
+    store: Store
+    sources: Mapping[str, Source]
+    pins: Sequence[Pins]
+    manifest: Manifest
+    output: OutputRecord
+    fields: tuple[Field, ...]
+    query: Query | None
+    """The bound query, where it could be bound."""
+
+    def views(self) -> Iterator[str]:
+        """The inputs by the names that the query uses, the batch answer, and the answer that was delivered."""
+        for source in self.sources.values():
+            yield from source.whole(source.name, [pins.get(source.name, ()) for pins in self.pins])
+        yield view_of_query(BATCH, self.config.query_text.strip().rstrip(";"))
+        yield self._delivered()
+
+    def _delivered(self) -> str:
+        options = {"header": "true"} if self.config.output.format is Format.CSV else {}
+        paths = tuple(file.path for file in self.output.files)
+        files = Files(self.config.output.format, str(self.store.answers), paths, options)
+        return view_of_files(DELIVERED, files, self.fields)
+
+    def run(self, session: Session, sample: float | None = None) -> Verdict:
+        for view in self.views():
+            run_statement(session, view)
+        tolerance = self.config.tolerance
+        found = difference(session, BATCH, DELIVERED, self.fields, tolerance=tolerance, sample=sample)
+        ties = 0
+        if not found.is_none and sample is None and self._only_ties(session, found):
+            ties, found = len(found.extra), replace(found, missing=(), extra=())
+        return Verdict(self.manifest.run, self.manifest.time, self.output.rows, self.fields, found, sample, ties)
+
+    def _only_ties(self, session: Session, found: Difference) -> bool:
+        """Whether the rows that differ are just others of the last tie that LIMIT cuts through."""
+        if self.query is None or found.cut or len(found.missing) != len(found.extra):
+            return False
+        relation = self.query.relation
+        if not isinstance(relation, Limit):
+            return False
+        keys = {key.column for key in relation.order}
+        positions = [n for n, output in enumerate(self.query.outputs) if output.column in keys]
+        if sorted(map(repr, _picked(found.missing, positions))) != sorted(map(repr, _picked(found.extra, positions))):
+            return False
+        whole = self.query.with_relation(relation.input)
+        run_statement(session, view_of_query(UNCUT, compile_query(whole)))
+        uncut = difference(session, UNCUT, DELIVERED, self.fields, tolerance=self.config.tolerance)
+        return not uncut.extra and not uncut.cut
+
+
+def _picked(rows: Sequence[Row], positions: Sequence[int]) -> list[Row]:
+    return [tuple(row[n] for n in positions) for row in rows]
+
+
+def output_fields_of(columns: Sequence[tuple[str, str]]) -> tuple[Field, ...]:
+    """Columns as a record keeps them."""
+    return tuple(Field(name, Type.parse(kind)) for name, kind in columns)
