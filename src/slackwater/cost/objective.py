@@ -12,6 +12,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 from slackwater.errors import UserError
@@ -82,15 +83,9 @@ def checked(objective: Objective, runs: int, trials: int = 2000) -> Objective:
 def find_fault(objective: Objective, runs: int, trials: int = 2000) -> str | None:
     """Costs that an objective ranks one way alone and the other way when more is added to both; None if none is found.
 
-    The vectors are drawn the same way every time: small whole numbers, for ties, and fractions.
+    The vectors are the same every time: small whole numbers, for ties, and fractions.
     """
-    rng = random.Random(7)
-
-    def draw() -> Vector:
-        return tuple(rng.choice((0.0, 1.0, rng.uniform(0, 10))) for _ in range(runs))
-
-    for _ in range(trials):
-        one, other, more = draw(), draw(), draw()
+    for one, other, more in _drawn(runs, trials):
         if any(part != part for part in objective.rank(one)):
             return f"{_shown(one)} has no rank"
         better, worse = sorted((one, other), key=objective.rank)
@@ -99,6 +94,16 @@ def find_fault(objective: Objective, runs: int, trials: int = 2000) -> str | Non
         if _clearly_greater(objective.rank(one), objective.rank(add(one, more))):
             return f"{_shown(one)} ranks behind {_shown(add(one, more))}, which is more work"
     return None
+
+
+@lru_cache(maxsize=16)
+def _drawn(runs: int, trials: int) -> tuple[tuple[Vector, Vector, Vector], ...]:
+    rng = random.Random(7)
+
+    def draw() -> Vector:
+        return tuple(rng.choice((0.0, 1.0, rng.uniform(0, 10))) for _ in range(runs))
+
+    return tuple((draw(), draw(), draw()) for _ in range(trials))
 
 
 def _shown(cost: Vector) -> str:

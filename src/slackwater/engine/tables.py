@@ -85,7 +85,8 @@ class Tables:
         for run, change in enumerate(runs, start=1):
             before, after, news = snapshot_name(name, run - 1), snapshot_name(name, run), change_name(name, run)
             self._connection.register("arriving", change.inserts)
-            self._connection.register("leaving", change.deletes)
+            if not schema.append_only:
+                self._connection.register("leaving", change.deletes)
             gone = "" if schema.append_only else f" UNION ALL SELECT *, -1::BIGINT AS {WEIGHT.name} FROM leaving"
             left = "EXCEPT ALL SELECT * FROM leaving" if change.deletes.num_rows else ""
             self._run(f'CREATE TABLE "{news}" AS SELECT *{weight} FROM arriving{gone}')

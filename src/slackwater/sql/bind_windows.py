@@ -43,7 +43,7 @@ class Windows:
         def replace(node: exp.Expr) -> exp.Expr:
             return leaf(self._columns[node]) if isinstance(node, exp.Window) else node
 
-        return tree.copy().transform(replace) if self._columns else tree
+        return tree.transform(replace) if self._columns else tree
 
     def _call(self, window: exp.Window, computed: dict[Column, Scalar]) -> WindowCall:
         context, function = self.bench.context, unwrapped(window.this)

@@ -19,10 +19,12 @@ def render(tree: exp.Expr, dialect: str, *, pretty: bool, like_spark: bool = Fal
     """The text of a tree in a dialect."""
     if dialect not in DIALECTS:
         raise UserError(f"no dialect `{dialect}`", hint=did_you_mean(dialect, DIALECTS))
+    tree = tree.copy()  # the only one: what follows changes it in place
     if like_spark and dialect != "spark":
-        tree = tree.copy().transform(_without_total_of_nothing)
-    tree = tree.copy().transform(_for_duckdb if dialect == "duckdb" else _for_spark)
-    return tree.sql(dialect=dialect, pretty=pretty, normalize_functions="lower" if dialect == "spark" else "upper")
+        tree = tree.transform(_without_total_of_nothing, copy=False)
+    tree = tree.transform(_for_duckdb if dialect == "duckdb" else _for_spark, copy=False)
+    functions = "lower" if dialect == "spark" else "upper"
+    return tree.sql(dialect=dialect, pretty=pretty, normalize_functions=functions, copy=False)
 
 
 def _without_total_of_nothing(node: exp.Expr) -> exp.Expr:

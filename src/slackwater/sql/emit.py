@@ -151,7 +151,7 @@ class _Emitter:
         def spell(node: exp.Expr) -> exp.Expr:
             return by_id[ColumnId(node.name)].copy() if isinstance(node, exp.Column) else node
 
-        return with_needed_parentheses(scalar.tree.copy().transform(spell))
+        return with_needed_parentheses(scalar.tree.transform(spell))
 
     def _sortable(self, block: Block, relation: Relation, keys: tuple[SortKey, ...]) -> Block:
         """A block that may be sorted: not cut by another order, and by what Spark takes in its ORDER BY.

@@ -161,7 +161,7 @@ class Workbench:
     def _with_named_windows(self, tree: exp.Expr) -> exp.Expr:
         if not tree.find(exp.Window):
             return tree
-        return tree.copy().transform(lambda n: with_named_window(n, self.windows, self.context))
+        return tree.transform(lambda n: with_named_window(n, self.windows, self.context))
 
     # --- scalars -------------------------------------------------------------------------------------------------
 
