@@ -43,7 +43,7 @@ def _for_spark(node: exp.Expr) -> exp.Expr:
         case exp.PercentileCont() | exp.PercentileDisc():
             # sqlglot would write percentile_approx, which is another function.
             return exp.Anonymous(this=node.sql_name().lower(), expressions=[node.this])
-        case exp.Anonymous() if node.name == AVERAGE_OF:
+        case exp.Anonymous() if node.name.lower() == AVERAGE_OF:
             total, count, kind, _ = node.expressions
             average = exp.Div(this=_operand(total), expression=_operand(count))
             return exp.Cast(this=average, to=exp.DataType.build(kind.name, dialect="spark"))
@@ -55,7 +55,7 @@ def _for_duckdb(node: exp.Expr) -> exp.Expr:
     match node:
         case exp.Anonymous() if node.name.lower() == "raise_error":
             return exp.Anonymous(this="error", expressions=node.expressions)
-        case exp.Anonymous() if node.name == AVERAGE_OF:
+        case exp.Anonymous() if node.name.lower() == AVERAGE_OF:
             # DuckDB's avg of decimals is a double, rounded once: of the digits without their point, by the rest.
             total, count, _, scale = node.expressions
             point = exp.Literal.number(10 ** int(scale.name))
