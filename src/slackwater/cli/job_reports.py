@@ -13,10 +13,11 @@ from rich.text import Text
 from slackwater.cli.output import Json, plain
 from slackwater.cli.text import amount, seconds, size, sql
 from slackwater.errors import counted
-from slackwater.job.job import Cleaned, Job, RunStatus, Status
+from slackwater.job.job import Job, RunStatus, Status
 from slackwater.job.manifest import Manifest, StepRecord
-from slackwater.job.runner import Work
+from slackwater.job.tidy import Cleaned
 from slackwater.job.verify import Verdict
+from slackwater.job.work import Work
 
 MOST_ROWS = 10
 

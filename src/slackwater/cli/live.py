@@ -8,7 +8,7 @@ from rich.text import Text
 
 from slackwater.cli.text import amount, seconds
 from slackwater.job.manifest import Manifest
-from slackwater.job.runner import Work
+from slackwater.job.work import Work
 from slackwater.spark.metrics import Measured
 
 

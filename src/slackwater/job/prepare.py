@@ -1,0 +1,163 @@
+"""Before a cycle begins: what the sources are, what Spark makes of the query, how much data there is, the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slackwater.algebra.schema import Field
+from slackwater.catalog.table import Catalog
+from slackwater.engine.views import CHANGE_TYPE
+from slackwater.errors import Place, StateError, UnsupportedError, UserError
+from slackwater.job.manifest import Manifest
+from slackwater.job.pins import FilePin, listed
+from slackwater.job.planning import Planned, plan_job
+from slackwater.job.sections import Format, JobConfig, SourceConfig
+from slackwater.job.sources import Source, reader_options
+from slackwater.job.statistics import (
+    CountedSource,
+    SpreadRecord,
+    evidence,
+    is_current,
+    job_statistics,
+    keep_spreads,
+    known_spreads,
+)
+from slackwater.job.store import Cycle, Store
+from slackwater.job.verify import output_fields_of
+from slackwater.spark.analyze import output_fields, user_aggregates
+from slackwater.spark.columns import columns_of_files, files_of_table, spread_of_columns
+from slackwater.spark.statements import run_statement
+
+if TYPE_CHECKING:
+    from slackwater.spark.session import Session
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """A job that is looked at, and not yet run."""
+
+    config: JobConfig
+    store: Store
+    session: Callable[[], Session]
+
+    def planned(self, sources: Mapping[str, Source]) -> tuple[Planned, tuple[Field, ...]]:
+        """The plan over the sources as they are, and the columns that Spark sees in the answer."""
+        now = {name: source.listed() for name, source in sources.items()}
+        for name, source in sources.items():
+            source.check_key()
+            for view in source.whole(name, [now[name]]):
+                run_statement(self.session(), view)
+        file = str(self.config.query_file) if self.config.query_file else None
+        declared = output_fields(self.session(), self.config.query_text.strip().rstrip(";"), file)
+        _check_output_names(declared, file)
+        catalog = Catalog.of(source.schema for source in sources.values())
+        previous = self._last_cycle_of_manifests()
+        found = {name: evidence(source, now[name], previous) for name, source in sources.items()}
+        counted = self._counted(sources, now, {name: e.present for name, e in found.items()})
+        statistics = job_statistics(sources, found, counted, self.config.timeline)
+        aggregates = user_aggregates(self.session())
+        return plan_job(self.config, catalog, declared, statistics, aggregates), declared
+
+    def _counted(
+        self, sources: Mapping[str, Source], now: Mapping[str, Sequence[FilePin]], rows: Mapping[str, float]
+    ) -> dict[str, CountedSource]:
+        counted = known_spreads(self.store)
+        used = self._columns_used(sources)
+        for name, source in sources.items():
+            fields = [f for f in source.fields if f.name.lower() in used]
+            if not now[name] or is_current(counted.get(name), rows[name], [f.name for f in fields]):
+                continue
+            spread = spread_of_columns(self.session(), name, fields)
+            records = {
+                column: SpreadRecord(distinct=s.distinct, null_share=s.null_share, range=s.range, width=s.width)
+                for column, s in spread.items()
+            }
+            counted[name] = CountedSource(rows=rows[name], columns=records)
+        keep_spreads(self.store, counted)
+        return counted
+
+    def _columns_used(self, sources: Mapping[str, Source]) -> set[str]:
+        """Names in the query's text: more than the columns it uses, never fewer."""
+        letters = "".join(c.lower() if c.isalnum() or c == "_" else " " for c in self.config.query_text)
+        words = set(letters.split())
+        every = {f.name.lower() for source in sources.values() for f in source.fields}
+        return every if "*" in self.config.query_text else every & words
+
+    def _last_cycle_of_manifests(self) -> list[Manifest]:
+        """The last cycle that went through, as a guess at the next."""
+        for cycle in reversed(self.store.cycles()):
+            try:
+                manifests = cycle.manifests()
+            except StateError:
+                continue
+            if len(manifests) == len(self.config.timeline.times):
+                return manifests
+        return []
+
+    # --- sources -----------------------------------------------------------------------------------------------------
+
+    def sources_now(self) -> dict[str, Source]:
+        """The sources as they are now."""
+        for name, config in self.config.sources.items():
+            if config.path is not None:  # what is missing is said before Spark is started
+                self._check_known(name, config, config.path, listed(config.path))
+        return {name: self._source_now(name, config) for name, config in self.config.sources.items()}
+
+    def _source_now(self, name: str, config: SourceConfig) -> Source:
+        directory, format = self._place(name, config)
+        pins = listed(directory)
+        self._check_known(name, config, directory, pins)
+        if pins and config.schema_text is None:
+            paths = [pin.path for pin in pins]
+            fields = columns_of_files(self.session(), format, str(directory), paths, reader_options(config))
+        else:
+            fields = columns_of_files(self.session(), format, str(directory), [], {}, config.schema_text)
+        if not config.append_only:
+            if CHANGE_TYPE not in {f.name.lower() for f in fields} and config.schema_text is None:
+                have = ", ".join(f.name for f in fields)
+                hint = f"rows of a feed carry insert, delete, update_preimage or update_postimage; there is {have}"
+                raise UserError(f"source `{name}` is a feed without a column `{CHANGE_TYPE}`", hint=hint)
+            fields = tuple(f for f in fields if f.name.lower() != CHANGE_TYPE)
+        source = Source(name, config, format, directory, fields)
+        source.check_columns(pins)
+        return source
+
+    def _check_known(self, name: str, config: SourceConfig, directory: Path, pins: Sequence[FilePin]) -> None:
+        if not pins and config.schema_text is None:
+            raise UserError(
+                f"source `{name}` has no file yet, so its columns are not known",
+                place=Place(str(directory)),
+                hint="give them in the job file, e.g. `schema: o_id INT, price DOUBLE`, or wait for the first file",
+            )
+
+    def _place(self, name: str, config: SourceConfig) -> tuple[Path, str]:
+        if config.table is not None:
+            files = files_of_table(self.session(), config.table)
+            if files.format not in tuple(Format):
+                raise UnsupportedError(f"source `{name}`: a table of format {files.format} is not supported")
+            return Path(files.directory), files.format
+        assert config.path is not None
+        return config.path, config.format.value
+
+    def sources_of(self, cycle: Cycle) -> dict[str, Source]:
+        """The sources as they were when the cycle began."""
+        record = cycle.record()
+        found: dict[str, Source] = {}
+        for name, config in self.config.sources.items():
+            directory, format = self._place(name, config)
+            fields = output_fields_of(record.sources[name].columns)
+            found[name] = Source(name, config, format, directory, fields)
+        return found
+
+
+def _check_output_names(declared: Sequence[Field], file: str | None) -> None:
+    seen: set[str] = set()
+    for field in declared:
+        if field.name.lower() in seen:
+            raise UserError(
+                f"the query returns two columns named `{field.name}`", place=Place(file), hint="give one an alias"
+            )
+        seen.add(field.name.lower())
