@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slackwater.algebra.schema import Field
+from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
 from slackwater.errors import Place, StateError, UserError, did_you_mean
 from slackwater.job.config import find_job, load_job
@@ -70,11 +71,14 @@ class Status:
 class Job:
     """A job file, its directories and its Spark."""
 
-    def __init__(self, config: JobConfig, session: Session | None = None) -> None:
+    def __init__(
+        self, config: JobConfig, session: Session | None = None, *, statistics: Statistics | None = None
+    ) -> None:
+        """`statistics`, where they are known, take the place of what the job would count and guess."""
         self.config = config
         self.store = Store(config.state, config.output.path)
         self._session = session
-        self._preparation = Preparation(config, self.store, self.session)
+        self._preparation = Preparation(config, self.store, self.session, statistics)
 
     @staticmethod
     def open(path: str | Path | None = None, session: Session | None = None) -> Job:

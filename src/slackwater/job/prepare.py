@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slackwater.algebra.schema import Field
+from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
 from slackwater.engine.views import CHANGE_TYPE
 from slackwater.errors import Place, StateError, UnsupportedError, UserError
@@ -42,6 +43,8 @@ class Preparation:
     config: JobConfig
     store: Store
     session: Callable[[], Session]
+    known: Statistics | None = None
+    """What is known of the sources already: then nothing is counted."""
 
     def planned(self, sources: Mapping[str, Source]) -> tuple[Planned, tuple[Field, ...]]:
         """The plan over the sources as they are, and the columns that Spark sees in the answer."""
@@ -54,12 +57,15 @@ class Preparation:
         declared = output_fields(self.session(), self.config.query_text.strip().rstrip(";"), file)
         _check_output_names(declared, file)
         catalog = Catalog.of(source.schema for source in sources.values())
+        statistics = self.known if self.known is not None else self._statistics(sources, now)
+        aggregates = user_aggregates(self.session())
+        return plan_job(self.config, catalog, declared, statistics, aggregates), declared
+
+    def _statistics(self, sources: Mapping[str, Source], now: Mapping[str, Sequence[FilePin]]) -> Statistics:
         previous = self._last_cycle_of_manifests()
         found = {name: evidence(source, now[name], previous) for name, source in sources.items()}
         counted = self._counted(sources, now, {name: e.present for name, e in found.items()})
-        statistics = job_statistics(sources, found, counted, self.config.timeline)
-        aggregates = user_aggregates(self.session())
-        return plan_job(self.config, catalog, declared, statistics, aggregates), declared
+        return job_statistics(sources, found, counted, self.config.timeline)
 
     def _counted(
         self, sources: Mapping[str, Source], now: Mapping[str, Sequence[FilePin]], rows: Mapping[str, float]
