@@ -93,3 +93,13 @@ def test_a_limit_below_a_join_is_not_filtered_by_the_join() -> None:
     first_two = "(SELECT n, x FROM t ORDER BY x, n DESC LIMIT 2)"
     answers = [simulator.batch(f"SELECT q.x FROM {first_two} q JOIN u ON q.n = u.n") for _ in range(100)]
     assert [answer.num_rows for (answer,) in answers] == [0] * 100
+
+
+def test_an_anti_join_with_nothing_keeps_every_row() -> None:
+    """DuckDB 1.5.5 sees in statistics that a comparison always holds, and forgets that there may be no row."""
+    some = pa.field("n", pa.int32(), nullable=False)
+    one = pa.table([pa.array([2], pa.int32())], schema=pa.schema([some]))
+    other = pa.table([one["n"], pa.array([None], pa.bool_())], schema=pa.schema([some, pa.field("flag", pa.bool_())]))
+    simulator = Simulator({"t": [one], "u": [other]})
+    (answer,) = simulator.batch("SELECT n FROM t WHERE n < ALL (SELECT n FROM u WHERE flag)")
+    assert rows_of(answer) == [(2,)]
