@@ -31,9 +31,9 @@ class Movement:
 Movements = Mapping[str, tuple[Movement, ...]]
 
 
-def make_movements(choices: Choices, database: Database, runs: int) -> Movements:
+def make_movements(choices: Choices, database: Database, runs: int, *, only_growing: bool = False) -> Movements:
     """Arrivals of every table that has rows: static, growing, or with rows that go, change and come back."""
-    styles = STYLES_WITH_DELETES if choices.chance(2) else STYLES
+    styles = STYLES_WITH_DELETES if choices.chance(2) and not only_growing else STYLES
     found = {}
     for schema in database.schemas:
         if schema.name in database.rows:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.compare import differences, rows_of, same
 from tests.optimizer.movements import Movements, changes, make_movements
@@ -17,10 +17,14 @@ from tests.strategies.choices import Choices
 from tests.strategies.queries import Case, Family, make_case
 from tests.strategies.search import Search
 
+from slackwater.algebra.relation import Relation
+from slackwater.cost.model import CostModel, Rows
 from slackwater.cost.objective import Custom, LastRunFirst, Objective, Vector
+from slackwater.cost.scattered import DEAR, ScatteredCost
 from slackwater.engine.simulate import Simulator
 from slackwater.rules.catalogue import EXPLORE_RULES, METHODS, RULES
 from slackwater.rules.generate.snapshots import snapshot_of_operator
+from slackwater.time.forms import Form, Kind
 
 SWITCHES = tuple(r.name for r in RULES if r is not snapshot_of_operator) + tuple(r.name for r in EXPLORE_RULES)
 SUBSETS: Sequence[tuple[str, ...] | None] = (None, ("maintain",), ("hold-back",), METHODS, None, ("hold-back",), ())
@@ -31,6 +35,23 @@ def _late_runs_twice(cost: Vector) -> float:
 
 
 OBJECTIVES: Sequence[Objective | None] = (None, LastRunFirst(), Custom(_late_runs_twice))
+
+
+class HoldingBack(ScatteredCost):
+    """Prices at which it pays to compute early what is never taken back, and nothing else."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self._seed = seed
+
+    def compute(self, tree: Relation, rows: Rows) -> float:
+        leaves = [node for node in tree.walk() if isinstance(node, Form)]
+        anew = all(leaf.kind is Kind.SNAPSHOT and leaf.until and not leaf.partial for leaf in leaves)
+        takes_back = any(leaf.signed for leaf in leaves)
+        return self._price("compute", tree) * (DEAR if anew or takes_back else 1.0)
+
+    def __repr__(self) -> str:
+        return f"HoldingBack({self._seed})"
 
 
 @dataclass(frozen=True)
@@ -46,11 +67,12 @@ class PlanCase:
     disable: tuple[str, ...]
     seed: int | None
     objective: Objective | None
+    cost: CostModel | None = None
 
     def __repr__(self) -> str:
         setting = (
             f"deliver={self.deliver!r}, weights={self.weights}, methods={self.methods}, disable={self.disable}, "
-            f"seed={self.seed}, objective={self.objective}"
+            f"seed={self.seed}, objective={self.objective}, cost={self.cost}"
         )
         arriving = "\n".join(
             f"    {name} run {run}: + {list(m.inserts)} - {list(m.deletes)}"
@@ -60,11 +82,11 @@ class PlanCase:
         return f"{self.case!r}\n{arriving}\n    {setting}"
 
 
-def make_plan_case(choices: Choices, family: Family) -> PlanCase:
+def make_plan_case(choices: Choices, family: Family, *, only_growing: bool = False) -> PlanCase:
     """The case that these choices lead to."""
     case = make_case(choices, family)
     runs = choices.pick((2, 3, 1, 4, 2, 3, 4))
-    movements = make_movements(choices, case.database, runs)
+    movements = make_movements(choices, case.database, runs, only_growing=only_growing)
     deliver: str | tuple[int, ...] = choices.pick(("final", "every"))
     if choices.chance(4):
         deliver = tuple(sorted(choices.several(range(1, runs + 1), 1, runs)))
@@ -75,6 +97,13 @@ def make_plan_case(choices: Choices, family: Family) -> PlanCase:
         disable = tuple(choices.several(SWITCHES, 1, choices.pick((3, len(SWITCHES)))))
     seed = choices.below(1000) if choices.below(8) else None
     return PlanCase(case, movements, runs, deliver, weights, methods, disable, seed, choices.pick(OBJECTIVES))
+
+
+def make_held_back_case(choices: Choices, family: Family) -> PlanCase:
+    """A case in which plans hold back, which is seldom the cheapest: tables only grow, and no rule is off."""
+    planned = make_plan_case(choices, family, only_growing=True)
+    methods = choices.pick((("hold-back",), None))
+    return replace(planned, methods=methods, disable=(), objective=None, cost=HoldingBack(choices.below(1000)))
 
 
 def check_plan(planned: PlanCase) -> None:
@@ -91,6 +120,7 @@ def check_plan(planned: PlanCase) -> None:
         methods=planned.methods,
         disable=planned.disable,
         seed=planned.seed,
+        cost=planned.cost,
         objective=planned.objective,
         check_memo=True,
     )

@@ -1,6 +1,6 @@
 """Random queries over random arrivals, planned at random: what a run delivers is what batch answers.
 
-3,000 cases, the same at every run. Methods, rules, prices, weights, objectives and deliveries vary with the query and
+3,400 cases, the same at every run. Methods, rules, prices, weights, objectives and deliveries vary with the query and
 the data: they may change the plan, never the answer. To look for more:
 
     make cases CASES=1000000 SEED=1
@@ -8,22 +8,34 @@ the data: they may change the plan, never the answer. To look for more:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
-from tests.optimizer.plans import check_plan, make_plan_case
-from tests.strategies.choices import Seeded
+from tests.optimizer.plans import PlanCase, check_plan, make_held_back_case, make_plan_case
+from tests.strategies.choices import Choices, Seeded
 from tests.strategies.queries import Family
 from tests.strategies.search import batches
 
 pytestmark = pytest.mark.heavy
 
 CASES = 3_000
+HELD_BACK = 400
 BATCH = 25
 
 
 @pytest.mark.parametrize("family,seeds", list(batches(CASES, 0, BATCH)))
 def test_delivers_what_batch_answers(family: Family, seeds: range) -> None:
+    _check(make_plan_case, family, seeds)
+
+
+@pytest.mark.parametrize("family,seeds", list(batches(HELD_BACK, 0, BATCH)))
+def test_plans_that_hold_back_do_too(family: Family, seeds: range) -> None:
+    _check(make_held_back_case, family, seeds)
+
+
+def _check(make: Callable[[Choices, Family], PlanCase], family: Family, seeds: range) -> None:
     for seed in seeds:
-        planned = make_plan_case(Seeded(seed), family)
+        planned = make(Seeded(seed), family)
         try:
             check_plan(planned)
         except Exception as error:
