@@ -32,12 +32,10 @@ layers: $(STAMP) ## Check that nothing below imports anything above
 
 unit: $(STAMP) ## Run the tests, with coverage
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not heavy" --cov --cov-report=term
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m heavy --ignore tests/workloads/test_simulated_plans.py \
-	  --ignore tests/optimizer/test_random_plans.py
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m heavy --ignore tests/workloads/test_simulated_plans.py
 
 test-workloads: $(STAMP) ## Plan and simulate every benchmark query in every setting
-	SLACKWATER_EVERY_SETTING=1 $(BIN)/pytest -n $(WORKERS) tests/workloads/test_simulated_plans.py \
-	  tests/optimizer/test_random_plans.py
+	SLACKWATER_EVERY_SETTING=1 $(BIN)/pytest -n $(WORKERS) tests/workloads/test_simulated_plans.py
 
 cases: $(STAMP) ## Look for a failing plan among CASES random ones, from SEED on
 	$(BIN)/python -m tests.optimizer.plans --cases $(CASES) --seed $(SEED)
