@@ -78,12 +78,13 @@ def _weight(feed: str) -> str:
 
 def _pattern(base: str, paths: Sequence[str]) -> str:
     """One glob for all the files: alternatives in braces, whatever is special in a name escaped."""
-    escaped = [_escaped(path) for path in paths]
+    escaped = [escaped_path(path) for path in paths]
     chosen = escaped[0] if len(escaped) == 1 else "{" + ",".join(escaped) + "}"
-    return f"{_escaped(base)}/{chosen}"
+    return f"{escaped_path(base)}/{chosen}"
 
 
-def _escaped(path: str) -> str:
+def escaped_path(path: str) -> str:
+    """A path that stands for itself where patterns are read."""
     return "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in path)
 
 

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from slackwater.algebra.predicates import days_since_epoch
 from slackwater.algebra.schema import Field
 from slackwater.algebra.types import Type
+from slackwater.engine.views import escaped_path
 from slackwater.errors import BindError, Place, RunError, UserError
 from slackwater.spark.analyze import fields_of
 
@@ -31,7 +32,7 @@ def columns_of_files(
     if any("=" in path for path in paths):
         reader = reader.option("basePath", directory)
     try:
-        return fields_of(reader.load([f"{directory}/{path}" for path in paths]).schema)
+        return fields_of(reader.load([escaped_path(f"{directory}/{path}") for path in paths]).schema)
     except PySparkException as error:
         words = (error.getMessage() or str(error)).strip().splitlines()[0]
         raise UserError(f"Spark cannot read these files as {format}: {words}", place=Place(directory)) from None
