@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
 
-.PHONY: help demo test lint types layers unit test-workloads cases format docs clean
+.PHONY: help demo test lint types layers unit test-workloads test-simulations cases format docs clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -32,9 +32,12 @@ layers: $(STAMP) ## Check that nothing below imports anything above
 
 unit: $(STAMP) ## Run the tests, with coverage
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not heavy" --cov --cov-report=term
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m heavy --ignore tests/workloads/test_simulated_plans.py
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m heavy
 
-test-workloads: $(STAMP) ## Plan and simulate every benchmark query in every setting
+test-workloads: $(STAMP) ## Run every benchmark query as a job on Spark, in every setting
+	SLACKWATER_EVERY_SETTING=1 $(BIN)/pytest -n 1 tests/workloads/test_jobs_on_spark.py
+
+test-simulations: $(STAMP) ## Simulate every benchmark query on DuckDB, by every method, in every setting
 	SLACKWATER_EVERY_SETTING=1 $(BIN)/pytest -n $(WORKERS) tests/workloads/test_simulated_plans.py
 
 cases: $(STAMP) ## Look for a failing plan among CASES random ones, from SEED on

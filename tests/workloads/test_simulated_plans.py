@@ -2,7 +2,7 @@
 
 Here each query is planned by each method in one setting of twelve, another for every query: inserts only or deletes and
 updates, delivered at the end or at every run, at our prices or at two scattered ones, which bring out plans that small
-data would not. `make test-workloads` tries every query in every setting.
+data would not. `make test-simulations` tries every query in every setting.
 """
 
 from __future__ import annotations
