@@ -7,12 +7,13 @@ grows by rows only is a list of parts: `grows_from` names the state whose parts 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from slackwater.algebra.relation import Project, Query, Relation, Scan, Union, Values
 from slackwater.algebra.scalar import reference
 from slackwater.algebra.schema import Field
+from slackwater.engine.hints import sends
 from slackwater.engine.views import quoted_name, quoted_text
 from slackwater.plan.plan import Purpose, Step
 from slackwater.rules.normalize import simplify_empties
@@ -52,19 +53,25 @@ class Compiled:
         return f"INSERT OVERWRITE DIRECTORY {quoted_text(path)} {using}\n{self.select}"
 
 
-def compile_step(step: Step, *, states: Collection[str] = (), empty: Collection[str] = ()) -> Compiled:
-    """A step without what is known to be empty; `states` names what earlier steps saved, which it may add to."""
+def compile_step(
+    step: Step, *, states: Collection[str] = (), empty: Collection[str] = (), rows: Mapping[str, float] | None = None
+) -> Compiled:
+    """A step without what is known to be empty; `states` names what earlier steps saved, which it may add to.
+
+    `rows` counts sources and states, for hints on how to join them.
+    """
+    sent = sends(rows or {})
     relation = _without(step.relation, frozenset(empty))
     if step.query is not None:
         query = step.query.with_relation(relation)
-        return Compiled(step, emit(query, "spark", like_spark=True), _reads(relation))
+        return Compiled(step, emit(query, "spark", like_spark=True, sends=sent), _reads(relation))
     if isinstance(relation, Values) and not relation.rows:
         return Compiled(step, None, frozenset())
     grown = _growth(relation, states)
     if grown is None:
-        return Compiled(step, emit(relation, "spark", like_spark=True), _reads(relation))
+        return Compiled(step, emit(relation, "spark", like_spark=True, sends=sent), _reads(relation))
     state, rest = grown
-    select = None if rest is None else emit(rest, "spark", like_spark=True)
+    select = None if rest is None else emit(rest, "spark", like_spark=True, sends=sent)
     reads = frozenset() if rest is None else _reads(rest)
     return Compiled(step, select, reads, state)
 

@@ -75,6 +75,19 @@ class Work:
         return found
 
     @cached_property
+    def rows(self) -> dict[str, float]:
+        """How many rows sources and states have, by the names that steps read them by."""
+        found = {name: float(state.rows) for name, state in self.states.items()}
+        for source in self.sources.values():
+            by_run = [source.rows(pins.get(source.name, ())) for pins in self.pins]
+            if not source.changing:
+                found[source.name] = sum(by_run)
+                continue
+            found |= {change_name(source.name, n): rows for n, rows in enumerate(by_run, start=1)}
+            found |= {snapshot_name(source.name, n): sum(by_run[:n]) for n in range(len(by_run) + 1)}
+        return found
+
+    @cached_property
     def nothing_arrived(self) -> bool:
         return not any(self.pins[-1].values())
 
@@ -100,7 +113,7 @@ class Work:
         saved = {step.name for step in self.plan.states}
         found: dict[str, Compiled] = {}
         for step in steps:
-            compiled = compile_step(step, states=saved, empty=self.empty)
+            compiled = compile_step(step, states=saved, empty=self.empty, rows=self.rows)
             if compiled.select is None and (compiled.grows_from is None or compiled.grows_from in self.empty):
                 self.empty.add(step.name)
             found[step.name] = compiled
@@ -132,7 +145,7 @@ class Work:
             step = by_name[name]
             scratch = [s for s in self.plan.run(step.run) if s.purpose is Purpose.SCRATCH]
             for each in (*scratch, step):
-                compiled = compile_step(each, empty=self.empty)
+                compiled = compile_step(each, empty=self.empty, rows=self.rows)
                 if each is step or each.name in step.reads():
                     for read in self._inputs(compiled):
                         visit(read)

@@ -40,6 +40,8 @@ class Block:
     limit: int | None = None
     offset: int = 0
     stage: Stage = Stage.FROM
+    hints: list[str] = field(default_factory=list)
+    """Tables of the FROM clause to send to every worker."""
 
     @property
     def is_single_source(self) -> bool:
@@ -64,6 +66,9 @@ class Block:
         """The finished SELECT with the given names and expressions."""
         expressions = [_named(tree, name) for name, tree in items] or [_named(exp.Literal.number(1), "one")]
         result = exp.Select(expressions=expressions)
+        if self.hints:
+            names = [exp.to_identifier(name) for name in self.hints]
+            result.set("hint", exp.Hint(expressions=[exp.Anonymous(this="BROADCAST", expressions=names)]))
         if self.source is not None:
             result.set("from_", exp.From(this=self.source))
         result.set("joins", self.joins)

@@ -8,6 +8,7 @@ columns' own, numbered where two meet. The tree is built once and rendered by sq
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce, singledispatchmethod
 from operator import and_
@@ -46,16 +47,25 @@ LIGHT = 12
 """An expression of up to this many nodes may be repeated rather than named."""
 
 
-def emit(query: Query | Relation, dialect: str = "spark", *, pretty: bool = True, like_spark: bool = False) -> str:
+def emit(
+    query: Query | Relation,
+    dialect: str = "spark",
+    *,
+    pretty: bool = True,
+    like_spark: bool = False,
+    sends: Callable[[Join], Relation | None] | None = None,
+) -> str:
     """One SQL text that returns what the query or relation stands for.
 
     Where a dialect answers an equal text differently (a grand total over no rows), `like_spark` asks for Spark's.
+    `sends` names the input of a join that a hint should ask to be sent to every worker.
     """
-    return render(_Emitter().statement(query), dialect, pretty=pretty, like_spark=like_spark)
+    return render(_Emitter(sends).statement(query), dialect, pretty=pretty, like_spark=like_spark)
 
 
 @dataclass
 class _Emitter:
+    sends: Callable[[Join], Relation | None] | None = None
     ctes: list[tuple[str, exp.Query]] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
     uses: dict[int, int] = field(default_factory=dict)
@@ -245,6 +255,7 @@ class _Emitter:
             or (right.where and relation.kind is JoinKind.FULL)
         ):
             right = self.closed(right, relation.right)
+        self._hint(relation, left, right)
         both = Block(left.source, left.columns | right.columns)
         on = self._tree(relation.condition, both)
         conditions = (
@@ -257,6 +268,13 @@ class _Emitter:
         left.joins.append(_join(relation.kind, right.source, conditions))
         left.columns = {column: both.columns[column] for column in relation.columns}
         return left
+
+    def _hint(self, join: Join, left: Block, right: Block) -> None:
+        """Names the side to send, where it is one table of the FROM clause."""
+        sent = self.sends(join) if self.sends is not None else None
+        side = right if sent is join.right else left if sent is join.left and left.is_single_source else None
+        if sent is not None and side is not None and side.source is not None and side.source.alias_or_name:
+            left.hints.append(side.source.alias_or_name)
 
     @_block.register
     def _(self, relation: Aggregate) -> Block:

@@ -1,0 +1,58 @@
+"""The side of a join that is small for sure is sent to every worker, and no other."""
+
+from __future__ import annotations
+
+import pytest
+
+from slackwater.algebra.canonical import canonical
+from slackwater.catalog.table import Catalog, table
+from slackwater.engine.hints import sends
+from slackwater.rules.normalize import normalize
+from slackwater.sql.bind import bind
+from slackwater.sql.emit import emit
+
+CATALOG = Catalog.of(
+    (
+        table("old", {"k": "int", "v": "int"}, keys=[["k"]]),
+        table("new", {"k": "int", "w": "int"}),
+        table("few", {"k": "int", "u": "int"}, keys=[["k"]]),
+    )
+)
+JOINED = "SELECT v, w FROM old JOIN new ON old.k = new.k"
+
+
+def text(sql: str, **rows: float) -> str:
+    return emit(canonical(normalize(bind(sql, CATALOG))), sends=sends(rows))
+
+
+@pytest.mark.parametrize(
+    "sql,rows,sent",
+    [
+        (JOINED, {"old": 6e6, "new": 1e5}, "new"),
+        (JOINED, {"old": 1e5, "new": 6e6}, "old"),
+        (JOINED, {"old": 6e6, "new": 5e6}, None),
+        (JOINED, {"old": 9e7, "new": 9e6}, None),
+        (JOINED, {}, None),
+        ("SELECT v, w FROM old LEFT JOIN new ON old.k = new.k", {"old": 1e3, "new": 6e6}, None),
+        ("SELECT v, w FROM old LEFT JOIN new ON old.k = new.k", {"old": 6e6, "new": 1e3}, "new"),
+        ("SELECT v, w FROM old JOIN new ON old.k < new.k", {"old": 6e6, "new": 1e3}, None),
+        ("SELECT v FROM old LEFT SEMI JOIN new ON old.k = new.k", {"old": 6e6, "new": 1e3}, "new"),
+    ],
+)
+def test_the_smaller_side_is_sent(sql: str, rows: dict[str, float], sent: str | None) -> None:
+    found = text(sql, **rows)
+    assert ("broadcast" in found) is (sent is not None)
+    if sent is not None:
+        assert f"broadcast({sent})" in found
+
+
+def test_a_join_by_key_is_as_small_as_its_other_side() -> None:
+    """Each of the few rows meets at most one of the many, so both together are few and may be sent on."""
+    sql = "SELECT w FROM new JOIN (SELECT o.k FROM few f JOIN old o ON f.k = o.k) x ON new.k = x.k"
+    found = text(sql, old=6e6, new=6e6, few=10.0)
+    assert found.count("broadcast(") >= 1
+
+
+def test_rows_that_may_multiply_are_not_counted_on() -> None:
+    sql = "SELECT v FROM old JOIN (SELECT a.k FROM new a JOIN new b ON a.w = b.w) x ON old.k = x.k"
+    assert "broadcast" not in text(sql, old=6e6, new=1.5e6)
