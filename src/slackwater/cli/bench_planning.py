@@ -78,21 +78,23 @@ def planning(
 ) -> None:
     """Time the planner on the queries of a workload: exploration, choice, and how much there was to search."""
     work = workload(workload_name)
-    chosen = None if numbers is None else [_numbered(work, number) for number in _listed(numbers)]
-    named = None if methods is None else _listed(methods)
+    chosen = None if numbers is None else [numbered(work, number) for number in listed(numbers)]
+    named = None if methods is None else listed(methods)
     with output.waiting(f"Planning {workload_name} ..."):
         measured = time_planning(work, runs, methods=named, queries=chosen, scale_factor=scale_factor)
     output.report_measurements(PlanningReport(measured), json_file)
 
 
-def _listed(text: str) -> list[str]:
+def listed(text: str) -> list[str]:
+    """The parts of a list on the command line."""
     found = [part.strip() for part in text.split(",") if part.strip()]
     if not found:
         raise UserError("an empty list", hint="leave the option out for all")
     return found
 
 
-def _numbered(work: Workload, number: str) -> Query:
+def numbered(work: Workload, number: str) -> Query:
+    """A query of a workload by its number."""
     queries = work.queries()
     if not number.isdigit() or int(number) not in queries:
         raise UserError(f"{work.name} has no query {number}", hint=f"1 to {max(queries)}")

@@ -106,10 +106,7 @@ class Output:
         if json_file is None:
             self.report(report)
             return
-        try:
-            Path(json_file).write_text(_as_json(report) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise UserError(f"cannot write `{json_file}`: {error.strerror}") from error
+        write_json(json_file, report)
         replace(self, json=False).report(report)
 
     def waiting(self, what: str) -> AbstractContextManager[object]:
@@ -128,6 +125,19 @@ class Output:
             console.print(report.as_text())
 
 
+def write_file(path: str, text: str) -> None:
+    """Writes a file that the user has named."""
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot write `{path}`: {error.strerror}") from error
+
+
+def write_json(path: str, report: Report) -> None:
+    """Writes a report's numbers to a file that the user has named."""
+    write_file(path, _as_json(report) + "\n")
+
+
 def _as_json(report: Report) -> str:
     return json.dumps(report.as_json(), indent=2, ensure_ascii=False)
 
@@ -135,7 +145,7 @@ def _as_json(report: Report) -> str:
 def plain(value: object) -> Json:
     """Numbers, texts, lists and objects of a measurement, as JSON has them."""
     match value:
-        case str() | int() | float():
+        case None | str() | int() | float():
             return value
         case list():
             return [plain(each) for each in value]

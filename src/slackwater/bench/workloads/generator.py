@@ -45,6 +45,7 @@ class Generator:
 
         connection = duckdb.connect(str(database) if database else ":memory:")
         try:
+            connection.execute("SET enable_progress_bar = false")
             connection.execute(f"LOAD {quoted(path)}")
         except duckdb.Error as error:
             connection.close()

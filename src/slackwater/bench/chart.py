@@ -1,0 +1,89 @@
+"""A bar chart of ratios as SVG: a group of bars for each name, and a line where the ratio is one.
+
+Bars that would leave the page are cut and end in a point; the number beside a bar is always the true one. Colours
+follow the reader's choice of a light or a dark page.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from xml.sax.saxutils import escape
+
+WIDTH, LEFT, RIGHT, TOP = 760, 96, 56, 76
+BAR, GAP = 9, 8
+WIDEST = 2.0
+"""Ratios beyond this are cut: a bar twice as long as batch says enough."""
+
+_STYLE = """
+  text { font: 12px system-ui, sans-serif; fill: #24292f; }
+  .title { font-weight: 600; font-size: 15px; } .number { font-size: 10px; } .axis { fill: #6e7781; }
+  .grid { stroke: #d0d7de; } .one { stroke: #24292f; stroke-dasharray: 4 3; }
+  .s0 { fill: #0969da; } .s1 { fill: #9ecbff; } .s2 { fill: #d0d7de; } .worse { fill: #cf222e; }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #e6edf3; } .axis { fill: #8d96a0; } .grid { stroke: #30363d; } .one { stroke: #e6edf3; }
+    .s0 { fill: #4493f8; } .s1 { fill: #1f4b85; } .s2 { fill: #484f58; } .worse { fill: #f85149; }
+  }
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """`rows` are names with one ratio for each of the `series`; of the first, those above one stand out."""
+
+    title: str
+    series: tuple[str, ...]
+    rows: Sequence[tuple[str, Sequence[float]]]
+
+    @property
+    def most(self) -> float:
+        """Where the axis ends."""
+        largest = max((value for _, values in self.rows for value in values), default=1.0)
+        return min(WIDEST, max(1.2, math.ceil(largest * 5) / 5))
+
+    def as_svg(self) -> str:
+        step = len(self.series) * BAR + GAP
+        height = TOP + len(self.rows) * step + 24
+        lines = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">',
+            f"<title>{escape(self.title)}</title>",
+            f"<style>{_STYLE}</style>",
+            f'<text class="title" x="{LEFT}" y="22">{escape(self.title)}</text>',
+            *self._legend(),
+            *self._axis(height),
+        ]
+        for number, (name, values) in enumerate(self.rows):
+            lines += self._row(TOP + number * step, name, values)
+        return "\n".join([*lines, "</svg>"]) + "\n"
+
+    def _x(self, value: float) -> float:
+        return LEFT + min(value, self.most) / self.most * (WIDTH - LEFT - RIGHT)
+
+    def _legend(self) -> Iterator[str]:
+        x = LEFT
+        for number, name in enumerate(self.series):
+            yield f'<rect class="s{number}" x="{x}" y="36" width="10" height="10"/>'
+            yield f'<text x="{x + 15}" y="45">{escape(name)}</text>'
+            x += 32 + 7 * len(name)
+
+    def _axis(self, height: int) -> Iterator[str]:
+        for tick in range(round(self.most / 0.2) + 1):
+            value = tick * 0.2
+            x, kind = self._x(value), "one" if tick == 5 else "grid"
+            yield f'<line class="{kind}" x1="{x:.1f}" y1="{TOP - 8}" x2="{x:.1f}" y2="{height - 20}"/>'
+            label = "batch" if tick == 5 else f"{value:.1f}"
+            yield f'<text class="axis" x="{x:.1f}" y="{TOP - 12}" text-anchor="middle">{label}</text>'
+
+    def _row(self, y: int, name: str, values: Sequence[float]) -> Iterator[str]:
+        middle = y + len(self.series) * BAR / 2 + 4
+        yield f'<text x="{LEFT - 8}" y="{middle:.1f}" text-anchor="end">{escape(name)}</text>'
+        for number, value in enumerate(values):
+            top, end = y + number * BAR, self._x(value)
+            kind = "worse" if number == 0 and value > 1 else f"s{number}"
+            if value > self.most:
+                shape = f"{LEFT},{top} {end - 6:.1f},{top} {end:.1f},{top + 4} {end - 6:.1f},{top + 8} {LEFT},{top + 8}"
+                yield f'<polygon class="{kind}" points="{shape}"/>'
+            else:
+                yield f'<rect class="{kind}" x="{LEFT}" y="{top}" width="{max(0.5, end - LEFT):.1f}" height="8"/>'
+            yield f'<text class="number" x="{end + 4:.1f}" y="{top + 8}">{value:.2f}</text>'

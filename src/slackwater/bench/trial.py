@@ -1,0 +1,324 @@
+"""One query as a job, run by run, beside the query as it stands: what each has cost, and whether they agree.
+
+A trial is a job directory like a user's. Before a run the files that it brings are linked into the sources; the run is
+the runtime's own, with manifests and states on disk, and its cost is what its manifest says. The batch query is the
+query's text over all files that have arrived, written as parquet too and measured in the same way. Planning is timed
+apart.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
+
+from slackwater.bench.arriving import ArrivingData
+from slackwater.bench.workloads import Query
+from slackwater.catalog.statistics import Arrival
+from slackwater.engine.views import Files, quoted_text, view_of_files
+from slackwater.errors import UserError
+from slackwater.job.config import load_job
+from slackwater.job.job import Job
+from slackwater.job.manifest import Manifest
+from slackwater.job.runner import Silent
+from slackwater.job.sources import Source
+from slackwater.job.store import remove
+from slackwater.job.verify import output_fields_of
+from slackwater.job.work import Work
+from slackwater.plan.plan import Plan
+from slackwater.spark.compare import difference
+from slackwater.spark.metrics import jvm_cpu_seconds, measuring
+from slackwater.spark.statements import run_statement
+from slackwater.time.timeline import Timeline
+
+if TYPE_CHECKING:
+    from slackwater.spark.session import Session
+
+BATCH, DELIVERED = "bench__batch", "bench__delivered"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """CPU seconds of a run: of the executors, and of Spark's whole process, where planning and broadcasts count."""
+
+    cpu_s: float
+    process_cpu_s: float
+    wall_s: float
+
+    @classmethod
+    def median(cls, costs: Iterable[Cost]) -> Cost:
+        """The typical one of several, number by number."""
+        every = list(costs)
+        return cls(
+            statistics.median(cost.cpu_s for cost in every),
+            statistics.median(cost.process_cpu_s for cost in every),
+            statistics.median(cost.wall_s for cost in every),
+        )
+
+    @classmethod
+    def of_manifest(cls, manifest: Manifest) -> Cost:
+        """What a committed run says of itself; one that had nothing to compute has cost nothing."""
+        told = manifest.total
+        return cls(*(float(told.get(name) or 0.0) for name in ("cpu_s", "process_cpu_s", "wall_s")))
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """A query's runs, the batch query at those that deliver, and whether the answers were equal there."""
+
+    query: str
+    runs: tuple[Cost, ...]
+    batches: Mapping[int, Cost]
+    equal: bool
+    planning_s: float
+    """Seconds of one thread, from the job file to the plan."""
+    expected: tuple[float, ...]
+    """The plan's cost of each run, in parts of what it expects of batch at the last."""
+    keeps: bool
+    """Whether anything is kept from one run to another; if not, the query is computed whole when it is due."""
+    state_bytes: int
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A query that could not be measured, and why."""
+
+    query: str
+    error: str
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all queries of a benchmark share. `warm_up` passes of each query are not counted, `repeat` are."""
+
+    data: ArrivingData
+    timeline: Timeline
+    warm_up: int = 1
+    repeat: int = 1
+
+
+class Trial:
+    """A job directory of one query."""
+
+    def __init__(self, session: Session, setting: Setting, query: Query, directory: Path) -> None:
+        self._session = session
+        self._data = setting.data
+        self._timeline = setting.timeline
+        self._query = query
+        self._directory = directory
+        self._tables = self._data.tables_of(query)
+        self.planning_s = 0.0
+        self._write_job()
+        config = load_job(directory / "slackwater.yml")
+        used = {name: self._data.statistics[name] for name in self._tables}
+        self.job = Job(config, session=session, statistics=used)
+        self._sources = [
+            Source(name, config.sources[name], "parquet", self._data.directory(name), self._data.fields(name))
+            for name in self._tables
+        ]
+
+    # --- the job file ------------------------------------------------------------------------------------------------
+
+    def _write_job(self) -> None:
+        timeline = self._timeline
+        self._directory.mkdir(parents=True)
+        (self._directory / "query.sql").write_text(self._query.spark + "\n", encoding="utf-8")
+        told = {
+            "name": self._query.name,
+            "query": "query.sql",
+            "schedule": list(timeline.times),
+            "weights": list(timeline.weights),
+            "deliver": [timeline.time(run) for run in sorted(timeline.deliver)],
+            "sources": {name: self._source(name) for name in self._tables},
+            "output": {"path": "answer"},
+        }
+        text = yaml.safe_dump(told, sort_keys=False, width=120)
+        (self._directory / "slackwater.yml").write_text(text, encoding="utf-8")
+        for name in self._tables:
+            if name in self._data.changing:
+                self._inputs(name).mkdir(parents=True)
+
+    def _source(self, name: str) -> dict[str, object]:
+        key = self._data.work.tables[name].key
+        arrivals = self._data.arrivals(name)
+        told: dict[str, object] = {"key": list(key)} if key else {}
+        told["path"] = str(self._inputs(name) if name in self._data.changing else self._data.directory(name))
+        expected: dict[str, object] = {"rows": int(sum(arrival.growth for arrival in arrivals))}
+        if name in self._data.changing:
+            is_feed = self._data.is_feed(name)
+            told["changes"] = "feed" if is_feed else "append"
+            named = zip(self._timeline.times, arrivals, strict=True)
+            expected["arrives"] = {time: _told(arrival, is_feed) for time, arrival in named}
+        else:
+            told["static"] = True
+        return {**told, "expect": expected}
+
+    def _inputs(self, table: str) -> Path:
+        return self._directory / "input" / table
+
+    # --- runs --------------------------------------------------------------------------------------------------------
+
+    def run(self, number: int) -> Cost:
+        """Brings what a run reads, and runs it; the very first one plans before."""
+        self._arrive(number)
+        watch = _Watch()
+        begins = self.job.store.current() is None
+        (manifest,) = self.job.run(number, progress=watch)
+        if begins:
+            self.planning_s = watch.planning_s
+        return Cost.of_manifest(manifest)
+
+    def _arrive(self, run: int) -> None:
+        for name in self._tables:
+            if name in self._data.changing:
+                file = self._data.file(name, run)
+                _link(file, self._inputs(name) / file.name)
+
+    def rewind(self) -> None:
+        """Undoes all runs; the plan stays."""
+        store = self.job.store
+        for cycle in store.cycles():
+            own = [file(run) for run in self._timeline.runs for file in (cycle.pins_file, cycle.manifest_file)]
+            for path in (*own, cycle.data, store.answers):
+                if path.exists():
+                    remove(path)
+        store.output.unlink(missing_ok=True)
+        for file in (self._directory / "input").glob("*/*"):
+            file.unlink()
+
+    def plan(self) -> Plan:
+        return self.job.plan()
+
+    def state_bytes(self) -> int:
+        """Bytes of all that was kept between runs."""
+        return sum(file.stat().st_size for file in self.job.store.state.rglob("data/*/*/*.parquet"))
+
+    # --- batch -------------------------------------------------------------------------------------------------------
+
+    def batch(self, run: int) -> Cost:
+        """The query's own text over all that has arrived up to a run, written like an answer."""
+        insert = f"INSERT OVERWRITE DIRECTORY {quoted_text(str(self._batch(run)))} USING parquet\n{self._query.spark}"
+        before = jvm_cpu_seconds(self._session)
+        for source in self._sources:
+            files = {f"run-{number}.parquet" for number in range(1, run + 1)}
+            pins = [pin for pin in source.listed() if not source.changing or pin.path in files]
+            for view in source.whole(source.name, [pins]):
+                run_statement(self._session, view)
+        with measuring(self._session, f"batch {self._query.name}") as measured:
+            run_statement(self._session, insert)
+        after = jvm_cpu_seconds(self._session)
+        cpu_s = measured.result.cpu_s
+        if cpu_s is None or before is None or after is None:
+            raise UserError("this Spark does not say what work costs", hint="benchmarks need the driver at hand")
+        return Cost(cpu_s, after - before, measured.result.wall_s)
+
+    def _batch(self, run: int) -> Path:
+        return self._directory / f"batch-{run}"
+
+    def is_equal(self, run: int) -> bool:
+        """Whether the answer just delivered is batch's, floats to the tolerance, ties of a LIMIT as they may fall."""
+        cycle = self.job.store.current()
+        assert cycle is not None
+        fields = output_fields_of(cycle.record().outputs)
+        for name, directory in ((BATCH, self._batch(run)), (DELIVERED, self.job.store.output)):
+            paths = tuple(sorted(path.name for path in directory.glob("*.parquet")))
+            run_statement(self._session, view_of_files(name, Files("parquet", str(directory), paths), fields))
+        found = difference(self._session, BATCH, DELIVERED, fields, tolerance=self.job.config.tolerance)
+        return found.is_none or self.job.verify(run).equal
+
+
+@dataclass
+class _Watch(Silent):
+    """Notes when planning ends: it is this process's work alone, so neighbours do not count."""
+
+    started: float = field(default_factory=time.process_time)
+    planning_s: float = 0.0
+
+    def run_begins(self, work: Work) -> None:
+        self.planning_s = time.process_time() - self.started
+
+
+def _told(arrival: Arrival, is_feed: bool) -> object:
+    if not is_feed:
+        return int(arrival.inserts)
+    return {"inserts": int(arrival.inserts), "updates": int(arrival.updates), "deletes": int(arrival.deletes)}
+
+
+def _link(file: Path, target: Path) -> None:
+    try:
+        os.link(file, target)
+    except OSError:
+        shutil.copy2(file, target)
+
+
+# --- measuring -------------------------------------------------------------------------------------------------------
+
+Result = Measurements | Failed
+
+
+def measure_all(
+    session: Session,
+    setting: Setting,
+    queries: Sequence[Query],
+    directory: Path,
+    *,
+    begun: Callable[[int, Query], None] = lambda *_: None,
+    done: Callable[[Result], None] = lambda _: None,
+) -> list[Result]:
+    """Every query in turn; one that fails is told as such, and the next goes on. Jobs are made in `directory`."""
+    found: list[Result] = []
+    for position, query in enumerate(queries):
+        begun(position, query)
+        try:
+            found.append(measure(session, setting, query, directory / query.name, batch_first=position % 2 == 0))
+        except Exception as error:
+            found.append(Failed(query.name, _words(error)))
+        done(found[-1])
+    return found
+
+
+def measure(session: Session, setting: Setting, query: Query, directory: Path, *, batch_first: bool) -> Measurements:
+    """One query: planned once, then passed through as often as the setting says, batch first or last by turns."""
+    trial = Trial(session, setting, query, directory)
+    timeline = setting.timeline
+    costs: list[tuple[list[Cost], dict[int, Cost]]] = []
+    equal = True
+    passes = setting.warm_up + setting.repeat
+    for number in range(passes):
+        trial.rewind()
+        runs: list[Cost] = []
+        batches: dict[int, Cost] = {}
+        early = batch_first == (number % 2 == setting.warm_up % 2)
+        for run in timeline.runs:
+            if run in timeline.deliver and early:
+                batches[run] = trial.batch(run)
+            runs.append(trial.run(run))
+            if run in timeline.deliver and not early:
+                batches[run] = trial.batch(run)
+            if run in timeline.deliver and number == passes - 1:
+                equal = trial.is_equal(run) and equal
+        costs.append((runs, batches))
+    plan = trial.plan()
+    counted = costs[setting.warm_up :]
+    return Measurements(
+        query.name,
+        tuple(Cost.median(runs[n] for runs, _ in counted) for n in range(timeline.last)),
+        {run: Cost.median(batches[run] for _, batches in counted) for run in sorted(timeline.deliver)},
+        equal,
+        trial.planning_s,
+        tuple(cost / plan.batch_cost[-1] for cost in plan.cost) if plan.batch_cost[-1] else (),
+        bool(plan.states),
+        trial.state_bytes(),
+    )
+
+
+def _words(error: Exception) -> str:
+    kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
+    return f"{kind}{error}".strip()

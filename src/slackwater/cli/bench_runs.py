@@ -1,0 +1,344 @@
+"""`slackwater bench progressive` and `bench maintenance`: jobs on Spark, run by run, against the batch query."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ParamSpec, Protocol, TypeVar
+
+import click
+from rich.console import Group, RenderableType
+from rich.status import Status
+from rich.table import Table
+from rich.text import Text
+
+from slackwater.bench.arriving import prepare_data
+from slackwater.bench.chart import Chart
+from slackwater.bench.maintenance import MaintenanceBenchmark
+from slackwater.bench.progressive import ProgressiveBenchmark, Ratios
+from slackwater.bench.trial import Failed, Measurements, Result, Setting, measure_all
+from slackwater.bench.workloads import ArrivalPattern, Query, Workload, parse_pattern, workload
+from slackwater.cli.bench_planning import listed, numbered
+from slackwater.cli.output import TO_STDOUT, Json, Output, Report, measuring, plain, write_file, write_json
+from slackwater.cli.tables import WORKLOADS
+from slackwater.errors import UserError
+from slackwater.spark.session import open_session
+from slackwater.time.timeline import Timeline
+
+EARLY_WEIGHTS = (0.25, 0.3)
+"""Prices of the early runs unless told: the papers', the last one for all that follow. The deadline's is 1."""
+
+Arguments = ParamSpec("Arguments")
+Outcome = TypeVar("Outcome")
+
+
+# --- reports ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressiveReport:
+    """Every query, then the spread over queries, then all of them together."""
+
+    measured: ProgressiveBenchmark
+
+    def as_json(self) -> Json:
+        return plain(self.measured.as_json())
+
+    def as_text(self) -> RenderableType:
+        bench = self.measured
+        runs = len(bench.weights)
+        table = _table("batch s", *(f"run {n} s" for n in range(1, runs + 1)), *_RATIOS, *_ASIDES)
+        for query in bench.queries:
+            times = (query.batch.cpu_s, *(run.cpu_s for run in query.measured.runs))
+            ratios = (*_three(query.executors), *_three(query.process))
+            table.add_row(query.name, *map(_seconds, times), *map(_ratio, ratios), *_asides(query.measured))
+        if not bench.queries:
+            return Group(*_failures(bench.failed))
+        table.add_section()
+        empty = [""] * (runs + 1)
+        for name, (executors, process) in bench.percentiles().items():
+            table.add_row(Text(name, style="bold"), *empty, *map(_ratio, (*_three(executors), *_three(process))))
+        ratios = (*_three(bench.executors), *_three(bench.process))
+        sums = [sum(query.batch.cpu_s for query in bench.queries)]
+        sums += [sum(query.measured.runs[n].cpu_s for query in bench.queries) for n in range(runs)]
+        table.add_row(Text("all", style="bold"), *map(_seconds, sums), *map(_ratio, ratios))
+        told = bench.executors
+        verdict = (
+            f"{_title(bench)}: at the deadline {told.deadline:.2f} of batch's executor CPU, weighted "
+            f"{told.weighted:.2f}, in total {told.total:.2f}; {bench.worse_at_deadline} of {len(bench.queries)} "
+            f"queries worse at the deadline; {bench.equal} of {len(bench.queries)} equal to batch"
+        )
+        return Group(table, Text(), *_failures(bench.failed), Text(verdict, style="bold"))
+
+    def chart(self) -> Chart:
+        bench = self.measured
+        title = f"{bench.workload}, scale factor {bench.scale_factor:g}: executor CPU against batch"
+        rows = [(query.name, (query.executors.deadline, query.executors.weighted)) for query in bench.queries]
+        return Chart(title, ("at the deadline", "weighted"), rows)
+
+
+@dataclass(frozen=True, slots=True)
+class MaintenanceReport:
+    """Every query, then the spread over queries, then all of them together."""
+
+    measured: MaintenanceBenchmark
+
+    def as_json(self) -> Json:
+        return plain(self.measured.as_json())
+
+    def as_text(self) -> RenderableType:
+        bench = self.measured
+        runs = len(bench.arrivals)
+        table = _table("batch s", "runs s", "r", *(f"run {n}" for n in range(1, runs + 1)), "process r", *_ASIDES)
+        for query in bench.queries:
+            ratios = (query.ratio, *query.run_ratios, query.process_ratio)
+            times = map(_seconds, (sum(query.batches), sum(query.runs)))
+            table.add_row(query.name, *times, *map(_ratio, ratios), *_asides(query.measured))
+        if not bench.queries:
+            return Group(*_failures(bench.failed))
+        table.add_section()
+        for name, (executors, process) in bench.percentiles().items():
+            table.add_row(Text(name, style="bold"), "", "", _ratio(executors), *[""] * runs, _ratio(process))
+        sums = (sum(sum(query.batches) for query in bench.queries), sum(sum(query.runs) for query in bench.queries))
+        ratios = (bench.ratio, *bench.run_ratios, bench.process_ratio)
+        table.add_row(Text("all", style="bold"), *map(_seconds, sums), *map(_ratio, ratios))
+        verdict = (
+            f"{_title(bench)}, an answer at every run: {bench.ratio:.2f} of batch's executor CPU; {bench.worse} of "
+            f"{len(bench.queries)} queries worse; {bench.equal} of {len(bench.queries)} equal to batch"
+        )
+        return Group(table, Text(), *_failures(bench.failed), Text(verdict, style="bold"))
+
+    def chart(self) -> Chart:
+        bench = self.measured
+        title = f"{bench.workload}, scale factor {bench.scale_factor:g}, an answer at every run: CPU against batch"
+        rows = [(query.name, (query.ratio, query.process_ratio)) for query in bench.queries]
+        return Chart(title, ("executors", "whole process"), rows)
+
+
+_ASIDES = ("planning s", "kept MB", "equal")
+_RATIOS = ("deadline", "weighted", "total", "process: deadline", "weighted", "total")
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("query")
+    for name in columns:
+        table.add_column(name, justify="right")
+    return table
+
+
+def _asides(measured: Measurements) -> tuple[str, str, str | Text]:
+    """What goes with the ratios; a dash where nothing is kept, and so batch is what runs at the deadline."""
+    kept = f"{measured.state_bytes / 1e6:.1f}" if measured.keeps else "-"
+    return f"{measured.planning_s:.1f}", kept, "yes" if measured.equal else Text("NO", style="bold red")
+
+
+def _failures(failed: Sequence[Failed]) -> list[Text]:
+    return [Text(f"{each.query} failed: {each.error}", style="red") for each in failed]
+
+
+def _three(ratios: Ratios) -> tuple[float, float, float]:
+    return ratios.deadline, ratios.weighted, ratios.total
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2f}"
+
+
+def _ratio(value: float) -> Text:
+    return Text(f"{value:.2f}", style="red" if value > 1 else "")
+
+
+def _title(bench: ProgressiveBenchmark | MaintenanceBenchmark) -> str:
+    arrivals = "/".join(f"{100 * share:.3g}" for share in bench.arrivals)
+    return f"{bench.workload}, scale factor {bench.scale_factor:g}, arrivals {arrivals}"
+
+
+# --- commands --------------------------------------------------------------------------------------------------------
+
+
+def _runs_jobs(command: Callable[Arguments, Outcome]) -> Callable[Arguments, Outcome]:
+    """The options of every benchmark that runs jobs."""
+    for option in (
+        click.option("--chart", "chart_file", metavar="FILE", help="Also draw the ratios, as SVG."),
+        click.option("--keep", is_flag=True, help="Leave the jobs' directories, to look into."),
+        click.option(
+            "--data",
+            type=click.Path(path_type=Path, file_okay=False),
+            help="Where data and jobs are kept; by default a directory of yours among the temporary ones.",
+        ),
+        click.option(
+            "--warm-up", type=click.IntRange(min=0), default=1, show_default=True, help="Passes that do not count."
+        ),
+        click.option(
+            "--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Passes; medians are shown."
+        ),
+        click.option("--master", default="local[*]", show_default=True, help="Spark's master."),
+        click.option("--queries", "numbers", metavar="LIST", help="Only these queries, e.g. 1,2."),
+        click.option(
+            "--arrivals", default="60/20/20", show_default=True, help="What arrives when: shares, r=4 or delta-big."
+        ),
+        click.option(
+            "--sf", "scale_factor", type=float, default=1.0, show_default=True, help="Scale factor of the workload."
+        ),
+        click.option("--workload", "workload_name", type=click.Choice(WORKLOADS), default="tpch", show_default=True),
+    ):
+        command = option(command)
+    return measuring(command)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What both commands are asked."""
+
+    workload_name: str
+    scale_factor: float
+    arrivals: str
+    numbers: str | None
+    master: str
+    repeat: int
+    warm_up: int
+    data: Path | None
+    keep: bool
+    chart_file: str | None
+    json_file: str | None
+
+    @property
+    def work(self) -> Workload:
+        return workload(self.workload_name)
+
+    @property
+    def pattern(self) -> ArrivalPattern:
+        return parse_pattern(self.arrivals, self.work.tables)
+
+    @property
+    def times(self) -> list[str]:
+        return [f"run {number}" for number in range(1, self.pattern.runs + 1)]
+
+    def queries(self) -> list[Query]:
+        if self.numbers is None:
+            return list(self.work.queries().values())
+        return [numbered(self.work, number) for number in listed(self.numbers)]
+
+
+@click.command()
+@_runs_jobs
+@click.option("--weights", metavar="LIST", help="The price of work at each run; by default 0.25,0.3,1 or alike.")
+@click.pass_obj
+def progressive(
+    output: Output,
+    workload_name: str,
+    scale_factor: float,
+    arrivals: str,
+    numbers: str | None,
+    master: str,
+    repeat: int,
+    warm_up: int,
+    data: Path | None,
+    keep: bool,
+    chart_file: str | None,
+    json_file: str | None,
+    weights: str | None,
+) -> None:
+    """Measure answers by a deadline: each query as a job over the day, against the query as it stands.
+
+    CPU of the last run (deadline), of all runs at their prices (weighted) and of all runs (total), in parts of batch's.
+    Exits with 1 where a query failed or an answer differs from batch's.
+    """
+    asked = _Asked(
+        workload_name, scale_factor, arrivals, numbers, master, repeat, warm_up, data, keep, chart_file, json_file
+    )
+    shares = asked.pattern.shares
+    timeline = Timeline.of(asked.times, _weights(weights, len(shares)), "final")
+
+    def report(results: Sequence[Result]) -> ProgressiveReport:
+        return ProgressiveReport(
+            ProgressiveBenchmark(workload_name, scale_factor, shares, timeline.weights, tuple(results))
+        )
+
+    _bench(output, asked, timeline, report)
+
+
+@click.command()
+@_runs_jobs
+@click.pass_obj
+def maintenance(
+    output: Output,
+    workload_name: str,
+    scale_factor: float,
+    arrivals: str,
+    numbers: str | None,
+    master: str,
+    repeat: int,
+    warm_up: int,
+    data: Path | None,
+    keep: bool,
+    chart_file: str | None,
+    json_file: str | None,
+) -> None:
+    """Measure answers at every run: each query as a job that always delivers, against batch at every run.
+
+    r is the CPU of all runs in parts of that of batch at all of them. Exits with 1 where a query failed or an answer
+    differs from batch's.
+    """
+    asked = _Asked(
+        workload_name, scale_factor, arrivals, numbers, master, repeat, warm_up, data, keep, chart_file, json_file
+    )
+    shares = asked.pattern.shares
+
+    def report(results: Sequence[Result]) -> MaintenanceReport:
+        return MaintenanceReport(MaintenanceBenchmark(workload_name, scale_factor, shares, tuple(results)))
+
+    _bench(output, asked, Timeline.of(asked.times, None, "every"), report)
+
+
+class _Drawn(Report, Protocol):
+    """A report that is also a chart."""
+
+    def chart(self) -> Chart: ...
+
+
+def _bench(output: Output, asked: _Asked, timeline: Timeline, report: Callable[[Sequence[Result]], _Drawn]) -> None:
+    """Measures, and reports; the numbers so far are in the file after every query."""
+    queries = asked.queries()
+    found: list[Result] = []
+
+    def done(result: Result) -> None:
+        found.append(result)
+        if asked.json_file is not None and asked.json_file != TO_STDOUT:
+            write_json(asked.json_file, report(found))
+
+    with output.waiting("preparing the data") as shown:
+
+        def begun(position: int, query: Query) -> None:
+            if isinstance(shown, Status):
+                shown.update(f"{query.name}, {position + 1} of {len(queries)}")
+
+        data = prepare_data(asked.work, asked.scale_factor, asked.pattern, asked.data)
+        setting = Setting(data, timeline, asked.warm_up, asked.repeat)
+        jobs = Path(tempfile.mkdtemp(prefix="jobs-", dir=data.home))
+        try:
+            session = open_session("slackwater bench", asked.master)
+            measure_all(session, setting, queries, jobs, begun=begun, done=done)
+        finally:
+            if not asked.keep:
+                shutil.rmtree(jobs, ignore_errors=True)
+    if asked.chart_file is not None:
+        write_file(asked.chart_file, report(found).chart().as_svg())
+    output.report_measurements(report(found), asked.json_file)
+    if asked.keep:
+        output.stderr.print(Text(f"jobs are in {jobs}"))
+    if not all(isinstance(each, Measurements) and each.equal for each in found):
+        raise click.exceptions.Exit(1)
+
+
+def _weights(text: str | None, runs: int) -> list[float]:
+    if text is None:
+        return [EARLY_WEIGHTS[min(n, len(EARLY_WEIGHTS) - 1)] for n in range(runs - 1)] + [1.0]
+    try:
+        return [float(part) for part in listed(text)]
+    except ValueError:
+        raise UserError(f"`{text}` are no weights", hint="numbers, e.g. 0.25,0.3,1") from None

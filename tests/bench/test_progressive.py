@@ -1,0 +1,175 @@
+"""The benchmarks of runs: their arithmetic on made-up numbers, their JSON and chart, and one real query on Spark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from slackwater.bench.arriving import ArrivingData, prepare_data
+from slackwater.bench.chart import Chart
+from slackwater.bench.maintenance import MaintenanceBenchmark
+from slackwater.bench.progressive import ProgressiveBenchmark
+from slackwater.bench.trial import Cost, Failed, Measurements
+from slackwater.bench.workloads import parse_pattern, tpch
+from slackwater.catalog.statistics import Arrival
+from slackwater.cli.main import main
+
+
+def cost(cpu: float, process: float | None = None) -> Cost:
+    return Cost(cpu, 2 * cpu if process is None else process, cpu)
+
+
+def measured(
+    query: str, batch: float, runs: tuple[float, ...], *, equal: bool = True, process_batch: float | None = None
+) -> Measurements:
+    batches = {len(runs): cost(batch, process_batch)}
+    return Measurements(query, tuple(map(cost, runs)), batches, equal, 0.5, (0.1, 0.1, 0.2), True, 1000)
+
+
+WEIGHTS = (0.25, 0.3, 1.0)
+SHARES = (0.6, 0.2, 0.2)
+RESULTS = (
+    measured("q1", 10.0, (4.0, 2.0, 1.0)),
+    measured("q2", 1.0, (0.0, 0.0, 1.5), equal=False, process_batch=6.0),
+    Failed("q3", "refused"),
+)
+
+
+def test_ratios_are_of_batch_and_totals_are_ratios_of_sums() -> None:
+    bench = ProgressiveBenchmark("tpch", 1, SHARES, WEIGHTS, RESULTS)
+    first, second = bench.queries
+    assert first.executors.deadline == pytest.approx(0.1)
+    assert first.executors.weighted == pytest.approx((0.25 * 4 + 0.3 * 2 + 1) / 10)
+    assert first.executors.total == pytest.approx(0.7)
+    assert second.executors.deadline == pytest.approx(1.5)
+    assert second.process.deadline == pytest.approx(3.0 / 6.0)
+    assert bench.executors.deadline == pytest.approx(2.5 / 11)
+    assert bench.executors.weighted == pytest.approx((0.25 * 4 + 0.3 * 2 + 2.5) / 11)
+    assert bench.executors.total == pytest.approx(8.5 / 11)
+    assert bench.process.deadline == pytest.approx(5.0 / 26)
+    assert (bench.worse_at_deadline, bench.equal, len(bench.failed)) == (1, 1, 1)
+    assert bench.percentiles()["p50"][0].deadline == pytest.approx(0.1)
+    assert bench.percentiles()["max"][0].deadline == pytest.approx(1.5)
+
+
+def test_the_json_has_every_query_and_the_totals() -> None:
+    told = json.loads(json.dumps(ProgressiveBenchmark("tpch", 1, SHARES, WEIGHTS, RESULTS).as_json()))
+    asked = {"query", "batch_cpu_s", "run_cpu_s", "deadline_ratio", "weighted_ratio", "total_ratio"}
+    asked |= {"process_deadline_ratio", "process_weighted_ratio", "equal", "error"}
+    assert [query["query"] for query in told["queries"]] == ["q1", "q2", "q3"]
+    assert all(asked <= query.keys() for query in told["queries"])
+    assert told["queries"][0]["run_cpu_s"] == [4.0, 2.0, 1.0]
+    assert told["queries"][2]["error"] == "refused"
+    assert told["queries"][2]["deadline_ratio"] is None
+    totals = told["totals"]
+    assert totals["deadline_ratio"] == pytest.approx(2.5 / 11)
+    assert (totals["worse_at_deadline"], totals["equal"], totals["measured"], totals["failed"]) == (1, 1, 2, 1)
+
+
+def test_where_every_query_fails_there_is_still_a_report() -> None:
+    told = ProgressiveBenchmark("tpch", 1, SHARES, WEIGHTS, (Failed("q3", "refused"),)).as_json()
+    assert told["totals"] == {"worse_at_deadline": 0, "equal": 0, "measured": 0, "failed": 1}
+
+
+def test_upkeep_is_all_runs_against_batch_at_all_runs() -> None:
+    runs = tuple(map(cost, (7.0, 1.0, 2.0)))
+    batches = {1: cost(6.0), 2: cost(8.0), 3: cost(10.0)}
+    one = Measurements("q1", runs, batches, True, 0.5, (), True, 1000)
+    bench = MaintenanceBenchmark("tpch", 1, SHARES, (one, Failed("q2", "refused")))
+    assert bench.queries[0].ratio == bench.ratio == pytest.approx(10 / 24)
+    assert bench.queries[0].run_ratios == bench.run_ratios == pytest.approx([7 / 6, 1 / 8, 2 / 10])
+    told = bench.as_json()
+    assert told["totals"] == {
+        "ratio": pytest.approx(10 / 24),
+        "run_ratios": pytest.approx([7 / 6, 1 / 8, 2 / 10]),
+        "process_ratio": pytest.approx(10 / 24),
+        "percentiles": {name: {"ratio": pytest.approx(10 / 24)} for name in ("p50", "p80", "max")},
+        "worse": 0,
+        "equal": 1,
+        "measured": 1,
+        "failed": 1,
+    }
+
+
+def test_the_typical_cost_is_the_median() -> None:
+    assert Cost.median([Cost(1, 9, 3), Cost(5, 2, 3), Cost(2, 4, 8)]) == Cost(2, 4, 3)
+
+
+def test_the_chart_has_a_bar_a_number_and_cuts_what_is_too_long() -> None:
+    svg = Chart("a <title>", ("deadline", "weighted"), [("q1", (0.25, 0.5)), ("q2", (7.5, 1.0))]).as_svg()
+    root = ElementTree.fromstring(svg)
+    texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"a <title>", "q1", "q2", "0.25", "0.50", "7.50", "1.00", "batch"} <= set(texts)
+    (cut,) = root.iter("{http://www.w3.org/2000/svg}polygon")
+    assert cut.get("class") == "worse"
+    assert all(float(x.split(",")[0]) <= 760 for x in (cut.get("points") or "").split())
+
+
+@pytest.fixture(scope="module")
+def arriving(cache: Path) -> ArrivingData:
+    work = tpch()
+    return prepare_data(work, 0.01, parse_pattern("60/20/20", work.tables), cache)
+
+
+def test_data_is_divided_once_and_counted_in_its_files(arriving: ArrivingData, cache: Path) -> None:
+    assert arriving.changing == {"orders", "lineitem"}
+    stamp = arriving.file("orders", 2).stat().st_mtime_ns
+    again = prepare_data(arriving.work, 0.01, arriving.pattern, cache)
+    assert again.file("orders", 2).stat().st_mtime_ns == stamp
+    orders = again.arrivals("orders")
+    assert sum(arrival.inserts for arrival in orders) == again.dataset.rows("orders")
+    assert 0.5 < orders[0].inserts / again.dataset.rows("orders") < 0.7
+    assert again.arrivals("nation") == (Arrival(25.0), Arrival(0.0), Arrival(0.0))
+    assert again.statistics["lineitem"].arrives_with == {"l_orderkey": "orders"}
+    assert again.tables_of(again.work.queries()[3]) == ("customer", "orders", "lineitem")
+
+
+def test_a_pattern_with_retractions_is_a_feed(cache: Path) -> None:
+    work = tpch()
+    data = prepare_data(work, 0.01, parse_pattern("delta-R", work.tables), cache)
+    assert data.is_feed("lineitem")
+    first, second = data.arrivals("lineitem")
+    assert first.updates == first.deletes == 0
+    assert second.updates > 0
+    assert second.deletes > 0
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.usefixtures("spark")
+def test_a_query_is_run_as_a_job_and_equals_batch(
+    cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, chart = tmp_path / "numbers.json", tmp_path / "chart.svg"
+    options = ["--workload", "tpch", "--sf", "0.01", "--data", str(cache), "--queries", "6", "--warm-up", "0"]
+    shown = ["--json", str(file), "--chart", str(chart)]
+    assert main(["bench", "progressive", *options, *shown, "--weights", "0.25,0.3,1"]) == 0
+    assert "1 of 1 equal to batch" in capsys.readouterr().out
+    told = json.loads(file.read_text(encoding="utf-8"))
+    assert told["queries"][0]["query"] == "tpch-q6"
+    assert told["queries"][0]["batch_cpu_s"] > 0
+    assert len(told["queries"][0]["run_cpu_s"]) == 3
+    assert told["totals"]["equal"] == 1
+    assert "tpch-q6" in chart.read_text(encoding="utf-8")
+    assert main(["bench", "maintenance", *options, "--json", str(file)]) == 0
+    assert "an answer at every run" in capsys.readouterr().out
+    told = json.loads(file.read_text(encoding="utf-8"))
+    assert len(told["queries"][0]["batch_cpu_s"]) == 3
+    assert not list(cache.glob("jobs-*"))
+
+
+@pytest.mark.parametrize(
+    "options,message",
+    [
+        (["--queries", "23"], "tpch has no query 23"),
+        (["--weights", "cheap,dear"], "`cheap,dear` are no weights"),
+        (["--weights", "1,2"], "2 weights for 3 runs"),
+        (["--arrivals", "all at once"], "no arrival pattern"),
+    ],
+)
+def test_mistakes_are_named(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "progressive", "--workload", "tpch", *options]) == 1
+    assert message in capsys.readouterr().err
