@@ -15,7 +15,7 @@ STAMP := $(VENV)/.set-up
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(STAMP) ## See Slackwater at work on one query
+demo: $(STAMP) ## Live through a day of a job beside the batch query
 	@$(BIN)/slackwater demo
 
 test: lint types layers unit ## Check everything: lint, types, layers, tests
@@ -54,7 +54,7 @@ docs: $(STAMP) ## Write the pages that are generated
 
 clean: ## Remove caches and build products; the environment in .venv stays
 	rm -rf build dist htmlcov .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
-	rm -rf .hypothesis spark-warehouse metastore_db derby.log
+	rm -rf .hypothesis spark-warehouse metastore_db derby.log demo
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An environment that exists is kept and brought up to date. Java is part of it: the one found, or one installed.

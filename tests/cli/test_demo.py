@@ -1,48 +1,66 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from slackwater.bench.answers import same_bag
 from slackwater.cli.main import DONE, FAILED, main
+
+SMALL = ["demo", "--scale-factor", "0.01"]
 
 
 @pytest.fixture
-def session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+def here(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
     """The demo uses the tests' Spark, leaves it running, and generates its data where tests do."""
     monkeypatch.setattr("slackwater.spark.session.local_session", lambda *_: spark)
     monkeypatch.setattr(SparkSession, "stop", lambda _: None)
-    monkeypatch.setattr("slackwater.bench.round_trip.RUNS", 1)
     monkeypatch.setenv("SLACKWATER_CACHE", str(tmp_path_factory.getbasetemp() / "demo"))
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    for name in ("lineitem", "supplier", "nation"):
+        spark.catalog.dropTempView(name)
 
 
-@pytest.mark.usefixtures("session")
-def test_both_texts_and_their_answers(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo"]) == DONE
+def test_a_day_on_one_screen(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(SMALL) == DONE
+    printed = capsys.readouterr()
+    for part in ("14:00", "batch at 24:00", "executor CPU", "weighted, the whole day", "demo/: slackwater.yml"):
+        assert part in printed.out
+    assert "175 rows" in printed.out
+    assert "equal to the batch answer" in printed.out
+    assert len(printed.out.splitlines()) <= 32
+    assert max(map(len, printed.out.splitlines())) <= 120
+    told = printed.err.splitlines()
+    assert all(line.startswith("✓ ") for line in told)
+    assert any("rows have arrived" in line for line in told)
+    # What is left is a job like any other, and a second demo takes its place.
+    assert sorted(path.name for path in (here / "demo").iterdir()) == [
+        *("data", "out", "query.sql", "slackwater.yml", "state")
+    ]
+    assert len(list((here / "demo" / "data" / "lineitem").iterdir())) == 3
+    assert main(["status", "--job", "demo", "--json"]) == DONE
+    shown = json.loads(capsys.readouterr().out)
+    assert [run["state"] for run in shown["runs"]] == ["committed"] * 3
+    assert main([*SMALL, "--json"]) == DONE
     printed = capsys.readouterr()
     assert printed.err == ""
-    for part in ("EXISTS(", "LEFT SEMI JOIN lineitem", "└─ semi join on l_orderkey = o_orderkey", "on local Spark"):
-        assert part in printed.out
-    assert printed.out.splitlines()[-1] == "tpch-q4 at scale factor 0.01: the two answers are equal"
+    again = json.loads(printed.out)
+    assert again["equal"] is True
+    assert [run["time"] for run in again["runs"]] == ["14:00", "19:00", "24:00"]
+    assert sum(run["arrived"] for run in again["runs"]) == 60_175
+    assert len(again["batches"]) == 2
+    assert again["batch_cpu_s"] > 0
 
 
-@pytest.mark.usefixtures("session")
-def test_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--json"]) == DONE
-    shown = json.loads(capsys.readouterr().out)
-    assert shown["equal"] is True
-    assert shown["original"]["rows"] == shown["regenerated"]["rows"] == 5
-    assert shown["regenerated"]["seconds"] > 0
-
-
-@pytest.mark.usefixtures("session")
+@pytest.mark.usefixtures("here")
 def test_answers_that_differ_fail(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("slackwater.bench.round_trip.same_bag", lambda *_: False)
-    assert main(["demo"]) == FAILED
+    monkeypatch.setattr("slackwater.job.verify.Verdict.equal", False)
+    assert main(SMALL) == FAILED
     assert "NOT EQUAL" in capsys.readouterr().out
 
 
@@ -50,15 +68,16 @@ def test_no_data_no_demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys
     blocked = tmp_path / "file"
     blocked.touch()
     monkeypatch.setenv("SLACKWATER_CACHE", str(blocked))
-    assert main(["demo"]) == FAILED
+    assert main(["demo", "--directory", str(tmp_path / "demo")]) == FAILED
     assert "cache directory" in capsys.readouterr().err
 
 
-def test_same_bag() -> None:
-    table = pa.table({"a": [1, 2, 2, None], "x": [0.1 + 0.2, 1.0, float("nan"), None]})
-    close = pa.table({"a": [None, 2, 1, 2], "x": [None, float("nan"), 0.3, 1.0]})
-    assert same_bag(table, close)
-    assert not same_bag(table, close.slice(1))
-    assert not same_bag(table, close.rename_columns(["a", "y"]))
-    assert not same_bag(pa.table({"a": [1, 1, 2]}), pa.table({"a": [1, 2, 2]}))
-    assert not same_bag(pa.table({"x": [1.0]}), pa.table({"x": [1.001]}))
+@pytest.mark.usefixtures("here")
+def test_takes_no_place_of_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "thesis.txt").write_text("mine", encoding="utf-8")
+    assert main(SMALL) == FAILED
+    printed = capsys.readouterr().err
+    assert "there is something here that is no demo" in printed
+    assert "--directory" in printed
+    assert [path.name for path in (tmp_path / "demo").iterdir()] == ["thesis.txt"]

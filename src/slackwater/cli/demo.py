@@ -1,108 +1,220 @@
-"""`slackwater demo`: one query of TPC-H to a relation and back, and both texts run on local Spark."""
+"""`slackwater demo`: a job over its day, on real files and local Spark, beside the batch query."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from functools import partial
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Console, Group, RenderableType
+from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from slackwater.algebra.show import show
-from slackwater.bench.round_trip import RoundTrip, round_trip
-from slackwater.bench.workloads import tpch
 from slackwater.cli.output import Json, Output, reporting
-from slackwater.cli.text import RelationTree, sql
+from slackwater.cli.text import amount, seconds
+from slackwater.plan.explain import timeline_rows
 
-QUERY = 4
-"""Its correlated EXISTS becomes a semi join."""
+if TYPE_CHECKING:
+    from slackwater.bench.day import Cost, Day
+
+LATER = ("explain --sql", "history --steps", "verify")
+WIDTH = 110
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Demonstration:
-    """What the demo shows of a round trip."""
+    """What came of the day, on one screen."""
 
-    trip: RoundTrip
-    scale_factor: float
+    day: Day
 
     def as_json(self) -> Json:
+        day = self.day
         return {
-            "query": self.trip.name,
-            "scale_factor": self.scale_factor,
-            "relation": show(self.trip.query),
-            "original": asdict(self.trip.original),
-            "regenerated": asdict(self.trip.regenerated),
-            "equal": self.trip.equal,
+            "directory": str(day.directory),
+            "scale_factor": day.scale_factor,
+            "runs": [
+                {"time": run.time, "arrived": rows, **_cost_value(cost)}
+                for run, rows, cost in zip(day.runs, day.arrived, day.costs, strict=True)
+            ],
+            "batches": [_cost_value(cost) for cost in day.batches],
+            "deadline_cpu_s": day.deadline_cpu_s,
+            "weighted_cpu_s": day.weighted_cpu_s,
+            "total_cpu_s": day.total_cpu_s,
+            "batch_cpu_s": day.batch_cpu_s,
+            "rows": day.verdict.rows,
+            "equal": day.verdict.equal,
         }
 
     def as_text(self) -> RenderableType:
-        trip = self.trip
-        texts = SideBySide(
-            _section("the query", sql(trip.original.text)),
-            _section("the same query, regenerated from its relation", sql(trip.regenerated.text)),
+        return Group(
+            _section("the query", Text(_shown_query(self.day.directory / "query.sql"))),
+            _section("the plan, and what happened", self._timetable()),
+            _section("CPU beside batch", self._against_batch()),
+            self._files(),
         )
-        return Group(texts, _section("its relation", RelationTree(show(trip.query))), self._results())
 
-    def _results(self) -> RenderableType:
-        table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 3, 0, 0))
-        for column in ("on local Spark", "rows", "seconds"):
-            table.add_column(column, justify="left" if column == "on local Spark" else "right")
-        for name, run in (("the query", self.trip.original), ("regenerated", self.trip.regenerated)):
-            table.add_row(name, str(run.rows), f"{run.seconds:.2f}")
-        verdict = ("equal", "bold green") if self.trip.equal else ("NOT EQUAL", "bold red")
-        about = f"{self.trip.name} at scale factor {self.scale_factor:g}: the two answers are "
-        return Group(table, Text(), Text.assemble(about, verdict))
+    def _timetable(self) -> Table:
+        day = self.day
+        table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), show_header=False)
+        table.add_column(no_wrap=True)
+        for _ in (*day.plan.times, "batch"):
+            table.add_column(justify="right", no_wrap=True)
+        deadline = f"batch at {day.plan.times[-1]}"
+        table.add_row("", *(Text(at, style="bold") for at in (*day.plan.times, deadline)))
+        table.add_row("a unit of work costs", *(f"{w:g}" for w in day.plan.weights), f"{day.plan.weights[-1]:g}")
+        table.add_row("rows that arrive", *map(amount, day.arrived), "")
+        for name, *marks in timeline_rows(day.plan):
+            what = "answer" if name == "answer" else f"state {name}"
+            delivered = "deliver" if name == "answer" else ""
+            table.add_row(what, *(Text(mark, style="green") for mark in marks), Text(delivered, style="green"))
+        sides = (*day.costs, day.batches[0])
+        table.add_row("rows read", *(amount(cost.rows_read) for cost in sides))
+        table.add_row("executor CPU", *(seconds(cost.cpu_s) for cost in day.costs), seconds(day.batch_cpu_s))
+        table.add_row("CPU of the whole JVM", *(seconds(cost.process_cpu_s) for cost in sides))
+        return table
+
+    def _against_batch(self) -> Table:
+        day = self.day
+        table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), show_header=False)
+        for name, ours in (
+            (f"at the deadline, {day.plan.times[-1]}", day.deadline_cpu_s),
+            ("weighted, the whole day", day.weighted_cpu_s),
+            ("unweighted, the whole day", day.total_cpu_s),
+        ):
+            told = f"{seconds(ours)} instead of {seconds(day.batch_cpu_s)}"
+            table.add_row(name, told, _compared(ours, day.batch_cpu_s))
+        verdict = ("equal to the batch answer", "bold green") if day.verdict.equal else ("NOT EQUAL", "bold red")
+        table.add_row("the answer", f"{amount(day.verdict.rows)} rows", Text(*verdict))
+        return table
+
+    def _files(self) -> RenderableType:
+        where = _near(self.day.directory)
+        table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), show_header=False)
+        table.add_row(Text("the files", style="bold cyan"), f"{where}/: slackwater.yml, query.sql, data, state, out")
+        command = _command()
+        first, *others = (f"cd {where}", *(f"{command} {later}" for later in LATER))
+        table.add_row(Text("look further", style="bold cyan"), first)
+        for line in others:
+            table.add_row("", line)
+        return table
 
 
-class SideBySide:
-    """Two texts beside each other where the terminal is wide enough, else one below the other."""
+def _cost_value(cost: Cost) -> dict[str, Json]:
+    return {
+        "wall_s": cost.wall_s,
+        "cpu_s": cost.cpu_s,
+        "process_cpu_s": cost.process_cpu_s,
+        "rows_read": cost.rows_read,
+    }
 
-    GAP = 3
 
-    def __init__(self, left: RenderableType, right: RenderableType) -> None:
-        self.parts = (left, right)
+def _compared(ours: float, batch: float) -> Text:
+    if not batch:
+        return Text("")
+    share = 100 * (1 - ours / batch)
+    return Text(f"{share:.0f} % less", style="bold green") if share >= 0 else Text(f"{-share:.0f} % more", style="bold")
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        widths = [console.measure(part, options=options).maximum for part in self.parts]
-        if sum(widths) + self.GAP > options.max_width:
-            yield from self.parts
-            return
-        grid = Table.grid(padding=(0, self.GAP, 0, 0), pad_edge=False)
-        grid.add_row(*self.parts)
-        yield grid
+
+def _shown_query(file: Path) -> str:
+    """The query without its comment, as few lines as are easy to read."""
+    lines = [line.strip() for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("--")]
+    clauses = re.split(r" (?=FROM |GROUP BY )", " ".join(lines))
+    return "\n".join(line for clause in clauses for line in wrap(clause, WIDTH, subsequent_indent="  "))
+
+
+def _command() -> str:
+    """How to call us: by name where the shell finds us."""
+    return "slackwater" if shutil.which("slackwater") else str(Path(sys.executable).with_name("slackwater"))
+
+
+def _near(directory: Path) -> str:
+    """A directory as one would type it from here."""
+    resolved, here = directory.resolve(), Path.cwd()
+    return str(resolved.relative_to(here)) if resolved.is_relative_to(here) else str(resolved)
 
 
 def _section(title: str, content: RenderableType) -> Group:
     return Group(Text(title, style="bold cyan"), content, Text())
 
 
+@dataclass
+class Steps:
+    """What the demo is doing: on a terminal what it does now and what it has done, in a log one line a step."""
+
+    console: Console
+    silent: bool
+    _status: Status | None = None
+    _now: str = ""
+    _since: float = field(default_factory=time.monotonic)
+
+    def __call__(self, what: str) -> None:
+        self.done()
+        self._now, self._since = what, time.monotonic()
+        if not self.silent and self.console.is_terminal:
+            self._status = self.console.status(what)
+            self._status.start()
+
+    def done(self) -> None:
+        self.stop()
+        if self._now and not self.silent:
+            took = seconds(time.monotonic() - self._since)
+            self.console.print(Text.assemble(("✓ ", "green"), self._now, (f"  {took}", "dim")))
+        self._now = ""
+
+    def stop(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+
 @click.command()
-@click.option("--scale-factor", type=float, default=0.01, show_default=True, help="Of the data; 1 is about 1 GB.")
+@click.option("--scale-factor", type=float, default=0.5, show_default=True, help="Of the data; 1 is about 1 GB.")
+@click.option(
+    "--directory",
+    type=click.Path(path_type=Path),
+    default=Path("demo"),
+    show_default=True,
+    help="Where the job goes; an earlier demo there is replaced.",
+)
 @reporting
 @click.pass_obj
-def demo(output: Output, scale_factor: float) -> None:
-    """Take one TPC-H query to a relation and back, and run both texts on local Spark.
+def demo(output: Output, scale_factor: float, directory: Path) -> None:
+    """Live through a day of a job: data arrives, runs happen, the answer is compared with the batch query's.
 
-    The data is generated once, into the cache directory ($SLACKWATER_CACHE). Ends with exit code 1 when the answers
-    differ.
+    TPC-H data is generated once, into the cache directory ($SLACKWATER_CACHE); the job is written to a directory of its
+    own, to be looked at and run again. Ends with exit code 1 when the answers differ.
     """
-    from slackwater.spark.analyze import output_fields
-    from slackwater.spark.answer import answer, attach
+    say = Steps(output.stderr, output.json)
+    try:
+        day = _lived(say, scale_factor, directory)
+    finally:
+        say.stop()
+    output.report(Demonstration(day))
+    if not day.verdict.equal:
+        raise click.exceptions.Exit(1)
+
+
+def _lived(say: Callable[[str], None], scale_factor: float, directory: Path) -> Day:
+    from slackwater.bench.day import play, write_job
     from slackwater.spark.session import local_session
 
-    work = tpch()
-    with output.waiting(f"Generating TPC-H at scale factor {scale_factor:g} (only the first time) ..."):
-        data = work.generate(scale_factor)
-    with output.waiting("Starting Spark ..."):
-        session = local_session("slackwater demo")
+    say(f"TPC-H data at scale factor {scale_factor:g} (generated the first time), divided into three arrivals")
+    directory = directory.absolute()  # Spark has a current directory of its own
+    arrived = write_job(directory, scale_factor)
+    say(f"starting Spark on {os.cpu_count()} cores")
+    session = local_session("slackwater demo")
     try:
-        with output.waiting("Running the query and what was made of it ..."):
-            attach(session, {table.name: data.path(table.name) for table in work.tables})
-            trip = round_trip(work, QUERY, partial(answer, session), partial(output_fields, session))
+        day = play(directory, scale_factor, arrived, session, say)
     finally:
         session.stop()
-    output.report(Demonstration(trip, scale_factor))
-    if not trip.equal:
-        raise click.exceptions.Exit(1)
+    say("")
+    return day

@@ -1,0 +1,211 @@
+"""A day of one job beside its batch query, on real files: data arrives, runs happen, both answer at the deadline.
+
+The directory is a job's own, to be looked at and run again by hand. Before anything is measured the whole day is
+rehearsed on the same rows, in a directory that goes away, so that both sides meet a Spark that is warm. At the
+deadline the batch query runs once before the job's last run and once after it, and counts with the mean.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from slackwater.bench.workloads import ArrivalPattern, split, tpch
+from slackwater.engine.views import quoted_text
+from slackwater.errors import Place, UserError
+from slackwater.job.job import Job
+from slackwater.job.manifest import Manifest
+from slackwater.job.verify import Verdict
+from slackwater.plan.plan import Plan
+from slackwater.spark.answer import attach
+from slackwater.spark.metrics import Measured, jvm_cpu_seconds
+from slackwater.spark.statements import Task, run_all
+
+if TYPE_CHECKING:
+    from slackwater.spark.session import Session
+
+TIMES = ("14:00", "19:00", "24:00")
+SHARES = (0.6, 0.2, 0.2)
+ARRIVING, STANDING = "lineitem", ("supplier", "nation")
+FILES = ("slackwater.yml", "query.sql")
+MARK = "# The job of `slackwater demo`"
+COMING, REHEARSAL = ".coming", ".rehearsal"
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What some work has cost: executors as far as Spark says, and the whole JVM."""
+
+    wall_s: float
+    cpu_s: float | None
+    process_cpu_s: float | None
+    rows_read: int | None
+
+    @staticmethod
+    def of_run(manifest: Manifest) -> Cost:
+        total = {name: value for name, value in manifest.total.items() if value is not None}
+        rows = total.get("rows_in")
+        wall, cpu, process = total.get("wall_s", 0.0), total.get("cpu_s"), total.get("process_cpu_s")
+        if not manifest.total:
+            return Cost(0.0, 0.0, 0.0, 0)
+        return Cost(wall, cpu, process, None if rows is None else int(rows))
+
+
+@dataclass(frozen=True)
+class Day:
+    """How a day went."""
+
+    directory: Path
+    scale_factor: float
+    plan: Plan
+    arrived: tuple[int, ...]
+    runs: tuple[Manifest, ...]
+    batches: tuple[Cost, ...]
+    verdict: Verdict
+
+    @property
+    def costs(self) -> tuple[Cost, ...]:
+        return tuple(Cost.of_run(manifest) for manifest in self.runs)
+
+    @property
+    def batch_cpu_s(self) -> float:
+        return sum(_cpu(batch) for batch in self.batches) / len(self.batches)
+
+    @property
+    def deadline_cpu_s(self) -> float:
+        return _cpu(self.costs[-1])
+
+    @property
+    def weighted_cpu_s(self) -> float:
+        return sum(w * _cpu(cost) for w, cost in zip(self.plan.weights, self.costs, strict=True))
+
+    @property
+    def total_cpu_s(self) -> float:
+        return sum(_cpu(cost) for cost in self.costs)
+
+
+def _cpu(cost: Cost) -> float:
+    """CPU time of the executors; where Spark does not say, wall time must do."""
+    return cost.wall_s if cost.cpu_s is None else cost.cpu_s
+
+
+# --- the directory ---------------------------------------------------------------------------------------------------
+
+
+def write_job(directory: Path, scale_factor: float) -> tuple[int, ...]:
+    """A job directory with its standing tables, and what is to arrive kept out of sight; rows of each arrival."""
+    data = tpch().generate(scale_factor)
+    _make_room(directory)
+    changes = split(data, ArrivalPattern(SHARES)).changes(ARRIVING)
+    rows = tuple(int(each.inserts.num_rows) for each in changes)
+    try:
+        for name in STANDING:
+            shutil.copytree(data.path(name), directory / "data" / name)
+        (directory / "data" / ARRIVING).mkdir()
+        (directory / COMING).mkdir()
+        for run, each in enumerate(changes, start=1):
+            pq.write_table(each.inserts, _coming(directory, run))
+        starter = resources.files("slackwater.bench") / "demo"
+        for name in FILES:
+            text = (starter / name).read_text(encoding="utf-8")
+            (directory / name).write_text(text.replace("ROWS", str(sum(rows))), encoding="utf-8")
+    except (OSError, pa.ArrowException) as error:
+        raise UserError(f"cannot be written: {error}", place=Place(str(directory))) from None
+    return rows
+
+
+def _make_room(directory: Path) -> None:
+    """Takes the place of an earlier demo, and of nothing else."""
+    job = directory / FILES[0]
+    if directory.is_dir() and any(directory.iterdir()):
+        if not job.is_file() or not job.read_text(encoding="utf-8", errors="replace").startswith(MARK):
+            hint = "nothing was written: name another one with --directory"
+            raise UserError("there is something here that is no demo", place=Place(str(directory)), hint=hint)
+        shutil.rmtree(directory)
+    try:
+        (directory / "data").mkdir(parents=True)
+    except OSError as error:
+        hint = "name another directory with --directory"
+        raise UserError(f"cannot be written: {error.strerror}", place=Place(str(directory)), hint=hint) from None
+
+
+def _coming(directory: Path, run: int) -> Path:
+    return directory / COMING / f"{TIMES[run - 1].replace(':', 'h')}.parquet"
+
+
+def arrive(directory: Path, run: int, target: Path | None = None) -> None:
+    """Lets the rows of a run appear, by one rename or, in another directory, by a link."""
+    file = _coming(directory, run)
+    there = (target or directory) / "data" / ARRIVING / file.name
+    if target is None:
+        file.rename(there)
+    else:
+        os.link(file, there)
+
+
+# --- the day ---------------------------------------------------------------------------------------------------------
+
+
+def play(directory: Path, scale_factor: float, arrived: tuple[int, ...], session: Session, say: Say) -> Day:
+    """Rehearses the day, then lives and measures it."""
+    say("rehearsing the day, so that Spark is warm for both")
+    _rehearse(directory, session)
+    job = Job.open(directory / FILES[0], session)
+    runs: list[Manifest] = []
+    batches: list[Cost] = []
+    for run, time in enumerate(TIMES, start=1):
+        arrive(directory, run)
+        last = run == len(TIMES)
+        if last:
+            say(f"{time}: the batch query")
+            batches.append(batch(directory, session))
+        say(f"{time}: {arrived[run - 1]:,} rows have arrived, the job runs")
+        runs += job.run(time)
+    say(f"{TIMES[-1]}: the batch query once more")
+    batches.append(batch(directory, session))
+    say("comparing the job's answer with the batch answer, row by row")
+    verdict = job.verify()
+    shutil.rmtree(directory / COMING, ignore_errors=True)
+    return Day(directory, scale_factor, job.plan(), arrived, tuple(runs), tuple(batches), verdict)
+
+
+def _rehearse(directory: Path, session: Session) -> None:
+    stage = directory / REHEARSAL
+    try:
+        (stage / "data" / ARRIVING).mkdir(parents=True)
+        for name in STANDING:
+            (stage / "data" / name).symlink_to(Path("../..") / "data" / name)
+        for name in FILES:
+            shutil.copy(directory / name, stage / name)
+        job = Job.open(stage / FILES[0], session)
+        for run, time in enumerate(TIMES, start=1):
+            arrive(directory, run, stage)
+            job.run(time)
+            if run != 2:
+                batch(stage, session)
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def batch(directory: Path, session: Session) -> Cost:
+    """The query as it stands, over all that is there now, written where nobody looks."""
+    target = directory / ".batch"
+    query = (directory / FILES[1]).read_text(encoding="utf-8").strip().rstrip(";")
+    insert = f"INSERT OVERWRITE DIRECTORY {quoted_text(str(target))} USING parquet\n{query}"
+    before = jvm_cpu_seconds(session)
+    attach(session, {name: directory / "data" / name for name in (ARRIVING, *STANDING)})
+    measured: Measured = run_all(session, [Task("batch", (insert,))])["batch"]
+    after = jvm_cpu_seconds(session)
+    shutil.rmtree(target, ignore_errors=True)
+    process = after - before if before is not None and after is not None else None
+    return Cost(measured.wall_s, measured.cpu_s, process, measured.rows_in)
