@@ -9,7 +9,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from slackwater.errors import MachineError
-from slackwater.spark.session import driver_memory_gib, local_session, local_settings
+from slackwater.spark.session import driver_memory_gib, local_session, local_settings, settings_for
 
 # Everything that makes Spark talk: starting, a failing statement, a failing job, a shuffle, a table, stopping.
 NOISY = """
@@ -33,6 +33,21 @@ def test_settings_are_loopback_utc_and_inside_the_scratch_directory(tmp_path: Pa
     assert settings["spark.sql.session.timeZone"] == "UTC"
     assert settings["spark.sql.warehouse.dir"].startswith(tmp_path.as_uri())
     assert settings["spark.local.dir"].startswith(str(tmp_path))
+
+
+@pytest.mark.parametrize("master", ["spark://127.0.0.1:7077", "spark://localhost:1,127.0.0.2:2", "spark://[::1]:7077"])
+def test_executors_on_this_machine_meet_the_driver_at_loopback(master: str, tmp_path: Path) -> None:
+    settings = settings_for(master, tmp_path)
+    assert settings["spark.driver.host"] == settings["spark.driver.bindAddress"] == "127.0.0.1"
+
+
+@pytest.mark.parametrize("master", ["spark://spark.internal:7077", "spark://127.0.0.1:1,other:2", "yarn", "k8s://a:1"])
+def test_a_cluster_keeps_its_own_settings(master: str, tmp_path: Path) -> None:
+    settings = settings_for(master, tmp_path)
+    assert settings["spark.sql.session.timeZone"] == "UTC"
+    for key in ("driver.host", "driver.bindAddress", "local.dir", "sql.warehouse.dir", "sql.shuffle.partitions"):
+        assert f"spark.{key}" not in settings
+    assert settings_for("local[2]", tmp_path) == local_settings(tmp_path)
 
 
 def test_driver_memory_is_between_one_and_eight() -> None:

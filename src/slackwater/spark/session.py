@@ -1,8 +1,10 @@
-"""A local Spark session that is quiet, small and leaves nothing behind.
+"""A Spark session that is quiet and leaves nothing behind: on this machine, on a cluster, or through Spark Connect.
 
 Quiet: whatever the JVM writes to its standard error goes to a log file in the session's scratch directory, start-up
-included, and is shown only when Spark does not start. Small: few partitions, no web page, loopback only. Nothing left
-behind: the warehouse, the spill files and the log live in the scratch directory, which goes when Python ends.
+included, and is shown only when Spark does not start. Nothing left behind: the warehouse, the spill files and the log
+of a local session live in the scratch directory, which goes when Python ends. A local session is small, too: few
+partitions, no web page, loopback only. On a cluster the cluster's own settings stand (`spark-defaults.conf`, then the
+job's `spark.conf`), and only what results depend on is set here: the time zone.
 
 A process has one Spark. When one is running already, `local_session` returns a session of it, as Spark's own builder
 does, and settings that are fixed at start-up keep the values of the first call.
@@ -14,20 +16,35 @@ import atexit
 import logging
 import os
 import shutil
+import socket
 import tempfile
 from collections.abc import Mapping
+from ipaddress import ip_address
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
+from urllib.parse import urlsplit
 
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkConf, SparkContext
+from pyspark import __version__ as pyspark_version
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from slackwater.errors import MachineError
+from slackwater.errors import MachineError, UserError
 from slackwater.spark.java import find_java
 
 GIB = 1 << 30
+LOOPBACK = "127.0.0.1"
+CONNECT_PORT = 15002
+SECONDS_TO_ANSWER = 5.0
+
+SHARED: Final = {
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+}
+"""What every session has, wherever it runs, unless a job says otherwise."""
 
 # These Python loggers repeat on standard error, as JSON, the message of an exception that is raised anyway.
 REPEATING_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
@@ -57,34 +74,76 @@ def open_session(
     return local_session(app_name, master, **settings)
 
 
-def _connected(url: str, settings: Mapping[str, str]) -> SparkSession:
+def _connected(url: str, conf: Mapping[str, str]) -> SparkSession:
+    _check_listening(url)
     try:
         session: SparkSession = SparkSession.Builder().remote(url).getOrCreate()
-        for key, value in settings.items():
-            session.conf.set(key, value)
         session.sql("SELECT 1").collect()
     except ImportError as error:
         hint = "pip install 'slackwater[connect]'"
-        raise MachineError(f"Spark Connect needs more packages: {error}", hint=hint) from None
+        raise MachineError(f"Spark Connect needs more packages: {_first_line(error)}", hint=hint) from None
     except Exception as error:  # the client raises grpc's own errors as well as Spark's
-        words = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise MachineError(f"no Spark Connect server answers at {url}: {words}", hint="is it running?") from None
+        hint = f"is that a Spark Connect server, of version {pyspark_version}?"
+        raise MachineError(f"no Spark Connect server answers at {url}: {_first_line(error)}", hint=hint) from None
+    for key, value in {**SHARED, **conf}.items():
+        try:
+            session.conf.set(key, value)
+        except PySparkException as error:
+            hint = "what is fixed when Spark starts belongs to the server's own settings"
+            raise UserError(f"{url} does not take `{key}: {value}`: {_first_line(error)}", hint=hint) from None
     return session
+
+
+def _check_listening(url: str) -> None:
+    """Whether there is anyone at all: the client itself would try for ten minutes."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port or CONNECT_PORT
+    except ValueError:
+        host, port = None, CONNECT_PORT
+    if host is None or not url.startswith("sc://"):
+        raise UserError(f"`{url}` is no address of a Spark Connect server", hint="write it as sc://host:15002")
+    try:
+        socket.create_connection((host, port), timeout=SECONDS_TO_ANSWER).close()
+    except OSError as error:
+        hint = "start one with `$SPARK_HOME/sbin/start-connect-server.sh`, or mend `spark: {connect: ...}`"
+        raise MachineError(f"no Spark Connect server listens at {host}:{port}: {error}", hint=hint) from None
+
+
+def settings_for(master: str, scratch: Path) -> dict[str, str]:
+    """What a session with this master starts with, before a job's own settings."""
+    if master.startswith("local"):
+        return local_settings(scratch)
+    # The driver runs here and executors must reach it: at its name, unless the cluster is on this machine as well.
+    near = dict.fromkeys(("spark.driver.bindAddress", "spark.driver.host"), LOOPBACK) if _is_here(master) else {}
+    return {**SHARED, **near, "spark.driver.memory": f"{driver_memory_gib()}g", "spark.ui.showConsoleProgress": "false"}
+
+
+def _is_here(master: str) -> bool:
+    """Whether all hosts of a standalone master are this machine's loopback address."""
+    scheme, _, hosts = master.partition("://")
+    names = [host.rpartition(":")[0].strip("[]") for host in hosts.split(",")]
+    return scheme == "spark" and all(name == "localhost" or _is_loopback(name) for name in names)
+
+
+def _is_loopback(name: str) -> bool:
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False
 
 
 def local_settings(scratch: Path) -> dict[str, str]:
     """What every local session starts with."""
     return {
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
+        **SHARED,
+        "spark.driver.bindAddress": LOOPBACK,
+        "spark.driver.host": LOOPBACK,
         "spark.driver.memory": f"{driver_memory_gib()}g",
         # Vectored reads are no faster on local disks, and Spark does not count their bytes.
         "spark.hadoop.parquet.hadoop.vectored.io.enabled": "false",
         "spark.local.dir": str(scratch / "spill"),
-        "spark.sql.adaptive.enabled": "true",
         "spark.sql.catalogImplementation": "in-memory",
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "8",
         # Beyond this many named files Spark lists them in a job, a task each; on one machine a loop is far faster.
         "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
@@ -109,7 +168,7 @@ def _start(app_name: str, master: str, conf: dict[str, str | int | bool]) -> Non
 
     scratch = Path(tempfile.mkdtemp(prefix="slackwater-"))
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
-    settings = local_settings(scratch) | {key: _text(value) for key, value in conf.items()}
+    settings = settings_for(master, scratch) | {key: _text(value) for key, value in conf.items()}
     configured = SparkConf(loadDefaults=False).setAppName(app_name).setMaster(master).setAll(list(settings.items()))
     log = scratch / "spark.log"
     try:
@@ -119,11 +178,21 @@ def _start(app_name: str, master: str, conf: dict[str, str | int | bool]) -> Non
             with log.open("wb") as sink:
                 gateway = launch_gateway(configured, {"stderr": sink})  # type: ignore[no-untyped-call]
         SparkContext(conf=configured, gateway=gateway)
-    except PySparkException as error:
+    except (PySparkException, Py4JError) as error:
+        where = "" if master.startswith("local") else f" with master {master}"
         raise MachineError(
-            f"Spark did not start on Java {java.version} at {java.home}: {error}",
+            f"Spark did not start on Java {java.version} at {java.home}{where}: {_start_error(error)}",
             hint=_last_lines(log) or "run `slackwater doctor` to see what is installed",
         ) from error
+
+
+def _start_error(error: PySparkException | Py4JError) -> str:
+    java = error.java_exception if isinstance(error, Py4JJavaError) else None
+    return str(error) if java is None else str(java.getMessage() or java.toString())
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
 
 
 def _last_lines(log: Path, count: int = 5) -> str:

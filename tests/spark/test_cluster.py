@@ -1,0 +1,39 @@
+"""A job on a standalone cluster of two workers, one of which is lost in the middle of a run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.spark.servers import master, worker
+from tests.spark.small_job import write_job
+
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
+
+HERE = Path(__file__).parents[2]
+
+
+def test_a_worker_is_lost_in_the_middle_of_a_run(tmp_path: Path) -> None:
+    conf = {
+        "spark.executor.memory": "512m",
+        "spark.executor.cores": 1,
+        "spark.driver.memory": "512m",
+        "spark.sql.shuffle.partitions": 2,
+        "spark.sql.files.openCostInBytes": 134217728,  # one task a file
+    }
+    directory = tmp_path / "job"
+    with master(tmp_path) as url, worker(tmp_path, "worker-1", url) as lost, worker(tmp_path, "worker-2", url):
+        write_job(directory, {"master": url, "conf": conf}, work=200_000)
+        command = [sys.executable, "-m", "tests.spark.small_job", str(directory), str(lost)]
+        done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=False, timeout=400)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    told = json.loads(done.stdout)
+    assert told["killed"]
+    assert told["equal"] is True
+    assert told["rows"] == 3
+    assert told["states"] > 0
+    assert all(total["cpu_s"] > 0 for total in told["total"][1:])
