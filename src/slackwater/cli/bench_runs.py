@@ -50,18 +50,18 @@ class ProgressiveReport:
     def as_text(self) -> RenderableType:
         bench = self.measured
         runs = len(bench.weights)
-        table = _table("batch s", *(f"run {n} s" for n in range(1, runs + 1)), *_RATIOS, *_ASIDES)
+        table = _table("batch\ns", *(f"run {n}\ns" for n in range(1, runs + 1)), *_RATIOS, *_ASIDES)
         for query in bench.queries:
             times = (query.batch.cpu_s, *(run.cpu_s for run in query.measured.runs))
-            ratios = (*_three(query.executors), *_three(query.process))
+            ratios = _ratios(query.executors, query.process)
             table.add_row(query.name, *map(_seconds, times), *map(_ratio, ratios), *_asides(query.measured))
         if not bench.queries:
             return Group(*_failures(bench.failed))
         table.add_section()
         empty = [""] * (runs + 1)
         for name, (executors, process) in bench.percentiles().items():
-            table.add_row(Text(name, style="bold"), *empty, *map(_ratio, (*_three(executors), *_three(process))))
-        ratios = (*_three(bench.executors), *_three(bench.process))
+            table.add_row(Text(name, style="bold"), *empty, *map(_ratio, _ratios(executors, process)))
+        ratios = _ratios(bench.executors, bench.process)
         sums = [sum(query.batch.cpu_s for query in bench.queries)]
         sums += [sum(query.measured.runs[n].cpu_s for query in bench.queries) for n in range(runs)]
         table.add_row(Text("all", style="bold"), *map(_seconds, sums), *map(_ratio, ratios))
@@ -92,7 +92,7 @@ class MaintenanceReport:
     def as_text(self) -> RenderableType:
         bench = self.measured
         runs = len(bench.arrivals)
-        table = _table("batch s", "runs s", "r", *(f"run {n}" for n in range(1, runs + 1)), "process r", *_ASIDES)
+        table = _table("batch\ns", "runs\ns", "r", *(f"run {n}\nr" for n in range(1, runs + 1)), "process\nr", *_ASIDES)
         for query in bench.queries:
             ratios = (query.ratio, *query.run_ratios, query.process_ratio)
             times = map(_seconds, (sum(query.batches), sum(query.runs)))
@@ -118,15 +118,15 @@ class MaintenanceReport:
         return Chart(title, ("executors", "whole process"), rows)
 
 
-_ASIDES = ("planning s", "kept MB", "equal")
-_RATIOS = ("deadline", "weighted", "total", "process: deadline", "weighted", "total")
+_ASIDES = ("planning\ns", "kept\nMB", "equal")
+_RATIOS = ("deadline", "weighted", "total", "process\ndeadline", "process\nweighted")
 
 
 def _table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("query")
+    table.add_column("query", vertical="bottom")
     for name in columns:
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", vertical="bottom")
     return table
 
 
@@ -140,8 +140,8 @@ def _failures(failed: Sequence[Failed]) -> list[Text]:
     return [Text(f"{each.query} failed: {each.error}", style="red") for each in failed]
 
 
-def _three(ratios: Ratios) -> tuple[float, float, float]:
-    return ratios.deadline, ratios.weighted, ratios.total
+def _ratios(executors: Ratios, process: Ratios) -> tuple[float, ...]:
+    return executors.deadline, executors.weighted, executors.total, process.deadline, process.weighted
 
 
 def _seconds(value: float) -> str:
