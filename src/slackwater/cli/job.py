@@ -9,11 +9,11 @@ from typing import ParamSpec, TypeVar
 import click
 
 from slackwater.cli.job_reports import CleanReport, DryRun, HistoryReport, RunReport, StatusReport, VerifyReport
-from slackwater.cli.live import Live
+from slackwater.cli.live import Live, Notes
 from slackwater.cli.output import Output, reporting
 from slackwater.errors import UserError
 from slackwater.job.job import Job
-from slackwater.job.runner import Progress, Silent
+from slackwater.job.runner import Progress
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -28,8 +28,8 @@ def takes_job(command: Callable[Arguments, Result]) -> Callable[Arguments, Resul
 
 
 def progress_for(output: Output) -> Progress:
-    """A live line per step on a terminal; elsewhere nothing."""
-    return Live(output.stderr) if output.stderr.is_terminal and not output.json else Silent()
+    """A live line per step on a terminal; elsewhere only notes."""
+    return Live(output.stderr) if output.stderr.is_terminal and not output.json else Notes(output.stderr)
 
 
 @click.command()

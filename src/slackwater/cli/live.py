@@ -1,4 +1,4 @@
-"""How a run goes, line by line, on a terminal."""
+"""How a run goes: line by line on a terminal, elsewhere only what is out of the ordinary."""
 
 from __future__ import annotations
 
@@ -8,8 +8,19 @@ from rich.text import Text
 
 from slackwater.cli.text import amount, seconds
 from slackwater.job.manifest import Manifest
+from slackwater.job.runner import Silent
 from slackwater.job.work import Work
 from slackwater.spark.metrics import Measured
+
+
+class Notes(Silent):
+    """Only what a user should know of: for logs, and for output that a program reads."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def note(self, text: str) -> None:
+        self._console.print(Text(f"note: {text}"), soft_wrap=True)
 
 
 class Live:

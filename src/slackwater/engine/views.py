@@ -17,6 +17,9 @@ CHANGE_TYPE = "_change_type"
 ADDING = ("insert", "update_postimage")
 TAKING = ("delete", "update_preimage")
 
+TIMES, COPY = "slackwater__times", "slackwater__copy"
+"""Names beside those of a feed's own columns."""
+
 _SPECIAL = frozenset("{}[]*?,\\^")
 
 
@@ -63,10 +66,10 @@ def version_of_feed(name: str, feed: str, fields: Sequence[Field], *, unique: bo
     """What a change feed has left: each row as often as it came more than it went."""
     columns = ", ".join(quoted_name(f.name) for f in fields)
     summed = (
-        f"SELECT {columns}, sum({_weight(feed)}) AS times\n  FROM {quoted_name(feed)}\n  GROUP BY {columns}\n"
+        f"SELECT {columns}, sum({_weight(feed)}) AS {TIMES}\n  FROM {quoted_name(feed)}\n  GROUP BY {columns}\n"
         f"  HAVING sum({_weight(feed)}) > 0"
     )
-    copies = "" if unique else "\nLATERAL VIEW explode(sequence(1L, times)) AS copy"
+    copies = "" if unique else f"\nLATERAL VIEW explode(sequence(1L, {TIMES})) AS {COPY}"
     return view_of_query(name, f"SELECT {columns}\nFROM (\n  {summed}\n){copies}")
 
 

@@ -2,33 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from slackwater.errors import Place, StateError, UserError
-from slackwater.job.manifest import write_record
+from slackwater.job.manifest import read_record, write_record
 from slackwater.job.pins import FilePin, Pins, arrived, check_unchanged
 from slackwater.job.sources import Source
-from slackwater.job.store import Cycle, PinsRecord
+from slackwater.job.store import BEGIN_AGAIN, Cycle, PinsRecord
 
 
-def pinned_inputs(cycle: Cycle, run: int, sources: Mapping[str, Source], *, pin: bool) -> list[Pins]:
+def pinned_inputs(
+    cycle: Cycle, run: int, sources: Mapping[str, Source], *, pin: bool, note: Callable[[str], None] = lambda _: None
+) -> list[Pins]:
     """The inputs of the runs up to one; those of the last are fixed now, if they are not yet."""
     found: list[Pins] = []
     for number in range(1, run + 1):
-        record = cycle.pins(number)
-        if record is None and number < run:
-            raise StateError(
-                "this file is missing",
-                place=Place(str(cycle.pins_file(number))),
-                hint="nobody knows what that run has read: begin again with `slackwater run --new-cycle`",
-            )
-        found.append(record.sources if record is not None else _new_pins(run, sources, found))
-        if record is None and pin:
-            record = PinsRecord(run=run, pinned=now(), sources=dict(found[-1]))
-            write_record(cycle.pins_file(run), record)
+        known = _known(cycle, number, lasting=number < run, note=note)
+        found.append(known if known is not None else _new_pins(run, sources, found))
+        if known is None and pin:
+            write_record(cycle.pins_file(run), PinsRecord(run=run, pinned=now(), sources=dict(found[-1])))
     for name, source in sources.items():
         check_unchanged(name, source.directory, [p for pins in found for p in pins.get(name, ())])
+    return found
+
+
+def _known(cycle: Cycle, run: int, *, lasting: bool, note: Callable[[str], None]) -> Pins | None:
+    """What a run is pinned to. A committed run says so in its manifest too; one that is not may be pinned anew."""
+    try:
+        record = cycle.pins(run)
+        lost = StateError("this file is missing", place=Place(str(cycle.pins_file(run)))) if record is None else None
+    except StateError as error:
+        record, lost = None, error
+    if record is not None:
+        return record.sources
+    manifest = next((m for m in cycle.readable() if m.run == run), None)
+    if manifest is not None:
+        return manifest.pins
+    assert lost is not None
+    if lasting or cycle.manifest_file(run).exists():
+        hint = f"nobody knows what that run has read: {BEGIN_AGAIN}"
+        raise StateError(lost.message, place=lost.place, hint=hint)
+    if cycle.pins_file(run).exists():
+        note(f"{lost}; nothing is committed of run {run}, so its inputs are those that are there now")
+    return None
+
+
+def known_files(cycle: Cycle, name: str) -> list[FilePin]:
+    """The files of a source that runs are pinned to, as far as their records can be read."""
+    found: list[FilePin] = []
+    for path in sorted(cycle.directory.glob("pins-*.json")):
+        with suppress(StateError):
+            record = read_record(path, PinsRecord)
+            found += record.sources.get(name, ()) if record is not None else ()
+    for manifest in cycle.readable():
+        found += manifest.pins.get(name, ())
     return found
 
 

@@ -14,7 +14,7 @@ and notebooks can take turns. `run` holds the job's lock; everything else only r
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,16 +24,17 @@ from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
 from slackwater.errors import Place, StateError, UserError, did_you_mean
 from slackwater.job.config import find_job, load_job
-from slackwater.job.inputs import now, pinned_inputs
+from slackwater.job.damage import damaged_file, damaged_states
+from slackwater.job.inputs import known_files, now, pinned_inputs
 from slackwater.job.lock import JobLock
-from slackwater.job.manifest import Manifest
-from slackwater.job.pins import FilePin, arrived, listed
+from slackwater.job.manifest import Manifest, OutputRecord
+from slackwater.job.pins import arrived, listed
 from slackwater.job.planning import Planned, bound_query
 from slackwater.job.prepare import Preparation
 from slackwater.job.runner import Progress, Silent, execute
 from slackwater.job.sections import JobConfig
 from slackwater.job.store import Cycle, CycleRecord, SourceColumns, Store, remove
-from slackwater.job.tidy import Cleaned, all_of, size_of, spent
+from slackwater.job.tidy import Cleaned, all_of, emptied, size_of, spent
 from slackwater.job.verify import Verdict, Verification, output_fields_of
 from slackwater.job.work import Work
 from slackwater.plan.plan import Plan
@@ -146,7 +147,7 @@ class Job:
         planned, declared = self._preparation.planned(sources)
         if planned.reason:
             progress.note(f"computed from scratch at every delivery: {planned.reason}")
-        cycle.write_plan(planned.plan)
+        checksum = cycle.write_plan(planned.plan)
         cycle.write_record(
             CycleRecord(
                 job=self.config.name,
@@ -155,6 +156,7 @@ class Job:
                 fingerprint=self._fingerprint(),
                 sources={n: SourceColumns(columns=_columns(s.fields)) for n, s in sources.items()},
                 outputs=_columns(declared),
+                plan=checksum,
             )
         )
         return cycle
@@ -179,6 +181,7 @@ class Job:
 
     def _run(self, last: int | None, all: bool, new_cycle: bool, progress: Progress, lock: JobLock) -> list[Manifest]:
         self.store.check_output()
+        self._show_last()
         cycle = None if new_cycle else self._open_cycle()
         if cycle is None:
             cycle = self._begin_cycle(progress)
@@ -193,32 +196,31 @@ class Job:
             manifest = self._one(cycle, run, committed, progress, lock)
             committed[run] = manifest
             done.append(manifest)
-        self._publish(committed)
+            self._show_last()
         return done
 
     def _one(
         self, cycle: Cycle, run: int, committed: Mapping[int, Manifest], progress: Progress, lock: JobLock
     ) -> Manifest:
-        self._drop_attempts(cycle, run)
-        work = self._work(cycle, run, committed, pin=True)
-        self._say_lost(work, progress)
-        try:
-            manifest = execute(work, self.session, progress, lock.check)
-        except UserError:
-            suspect = _unreadable_states(work)
-            if not suspect:
-                raise
-            again = self._work(cycle, run, committed, pin=True, suspect=suspect)
-            self._say_lost(again, progress)
-            manifest = execute(again, self.session, progress, lock.check)
-        self._publish({**committed, run: manifest})
-        return manifest
+        """One run; where it fails over states that turn out to be damaged, it starts over without them."""
+        for path in self.store.attempts(cycle, run):  # we hold the lock, so nobody is at it
+            remove(path)
+        suspect = frozenset[str]()
+        while True:
+            work = self._work(cycle, run, committed, pin=True, suspect=suspect, note=progress.note)
+            self._say_lost(work, progress)
+            try:
+                return execute(work, self.session, progress, lock.check)
+            except UserError:
+                found = damaged_states(work) - suspect
+                if not found:
+                    raise
+                suspect |= found
 
     def _say_lost(self, work: Work, progress: Progress) -> None:
         for name in work.lost():
-            state = work.states.get(name)
-            where = self.store.state / state.files[0].path if state and state.files else self.store.state
-            progress.note(f"state {name} is missing or damaged ({where}): computing it again from its inputs")
+            where = damaged_file(work, name) or self.store.state
+            progress.note(f"{where}: state {name} is missing or damaged; computing it again from its inputs")
 
     def _work(
         self,
@@ -228,14 +230,19 @@ class Job:
         *,
         pin: bool,
         suspect: frozenset[str] = frozenset(),
+        note: Callable[[str], None] = lambda _: None,
     ) -> Work:
         sources = self._preparation.sources_of(cycle)
-        pins = pinned_inputs(cycle, run, sources, pin=pin)
+        pins = pinned_inputs(cycle, run, sources, pin=pin, note=note)
         before = [manifest for number, manifest in sorted(committed.items()) if number < run]
         return Work(self.config, self.store, cycle, cycle.plan(), sources, run, pins, before, suspect)
 
     def _committed(self, cycle: Cycle, progress: Progress) -> dict[int, Manifest]:
-        """The committed runs; one whose manifest is damaged counts as not done, and is done again from its pins."""
+        """The committed runs.
+
+        One whose manifest is damaged counts as not done, and so does the last that delivered if its answer is not
+        there: they are done again from their pins.
+        """
         found: dict[int, Manifest] = {}
         for run in self.config.timeline.runs:
             try:
@@ -245,20 +252,18 @@ class Job:
                 continue
             if manifest is not None:
                 found[run] = manifest
+        last = max((run for run, manifest in found.items() if manifest.output is not None), default=None)
+        answer = found[last].output if last is not None else None
+        if answer is not None and not self.store.is_there(answer):
+            progress.note(f"{self.store.answers / answer.directory}: the last answer is missing or damaged")
+            found = {run: manifest for run, manifest in found.items() if not _is_of(manifest, answer)}
         return found
 
-    def _publish(self, committed: Mapping[int, Manifest]) -> None:
-        delivered = [m.output for _, m in sorted(committed.items()) if m.output is not None]
-        if delivered:
-            self.store.publish(delivered[-1].directory)
-
-    def _drop_attempts(self, cycle: Cycle, run: int) -> None:
-        """Removes what earlier attempts at a run have left; we hold the lock, so nobody is at it."""
-        for path in cycle.attempts(run):
-            remove(path)
-        if self.store.answers.is_dir():
-            for path in self.store.answers.glob(f"{cycle.number}-{run}-*"):
-                remove(path)
+    def _show_last(self) -> None:
+        """Shows the answer of the last run that delivered one, if that was not done or was interrupted."""
+        last = self.store.last_delivered()
+        if last is not None and self.store.is_there(last):
+            self.store.publish(last.directory)
 
     def _run_number(self, at: str | int) -> int:
         times = self.config.timeline.times
@@ -302,16 +307,13 @@ class Job:
         found: dict[str, int] = {}
         for name, config in self.config.sources.items():
             if config.path is not None:
-                known: list[FilePin] = []
-                for run in self.config.timeline.runs if cycle is not None else ():
-                    record = cycle.pins(run) if cycle is not None else None
-                    known += record.sources.get(name, ()) if record is not None else ()
+                known = known_files(cycle, name) if cycle is not None else []
                 found[name] = len(arrived(listed(config.path), known))
         return found
 
     def history(self) -> list[Manifest]:
-        """All committed runs, of all cycles."""
-        return [manifest for cycle in self.store.cycles() for manifest in cycle.manifests()]
+        """All committed runs, of all cycles, whose manifests are not damaged."""
+        return [manifest for cycle in self.store.cycles() for manifest in cycle.readable()]
 
     def verify(self, run: str | int | None = None, *, sample: float | None = None) -> Verdict:
         """Compares what a run has delivered, by default the last, with the batch answer on the same inputs."""
@@ -343,24 +345,18 @@ class Job:
         With `everything`, all states, plans and history of the job go too; the last answer stays.
         """
         with JobLock(self.store.lock_file):
+            if not dry_run:
+                self._show_last()
             paths = all_of(self.store) if everything else [*self.store.leftovers(), *spent(self.store)]
-            sizes = [size_of(path) if dry_run else remove(path) for path in dict.fromkeys(paths) if path.exists()]
-        return Cleaned(tuple(dict.fromkeys(paths)), sum(sizes))
+            found = [path for path in dict.fromkeys(paths) if path.exists() or path.is_symlink()]
+            freed = sum([size_of(path) if dry_run else remove(path) for path in found])
+            for path in () if dry_run else emptied(self.store):
+                remove(path)
+        return Cleaned(tuple(found), freed)
 
 
-def _unreadable_states(work: Work) -> frozenset[str]:
-    """The states that a failed run has read and that do not hold what they should, looked at byte by byte."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    found: set[str] = set()
-    for name in work.reads & work.states.keys():
-        for file in work.states[name].files:
-            try:
-                pq.ParquetFile(work.store.state / file.path).read()
-            except (OSError, pa.ArrowException):
-                found.add(name)
-    return frozenset(found)
+def _is_of(manifest: Manifest, answer: OutputRecord) -> bool:
+    return manifest.output is not None and manifest.output.directory == answer.directory
 
 
 def _columns(fields: Sequence[Field]) -> tuple[tuple[str, str], ...]:

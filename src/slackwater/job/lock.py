@@ -227,20 +227,29 @@ class JobLock:
             return None
 
     def _create(self, mine: Held) -> None:
-        try:
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
-        except FileExistsError:
-            # Only without `flock`: another process was faster.
-            raise self._beginning() from None
-        try:
-            os.write(descriptor, mine.to_text().encode())
-        finally:
-            os.close(descriptor)
+        """Makes the file exclusively and with its content at once, so that a crash leaves no lock that says nothing."""
+        with self._draft(mine) as draft:
+            try:
+                self.path.hardlink_to(draft)
+            except FileExistsError:
+                # Only without `flock`: another process was faster.
+                raise self._beginning() from None
+            except OSError:
+                # Some file systems have no links; that nobody else is at it, the guard has to say.
+                draft.replace(self.path)
 
     def _replace(self, mine: Held) -> None:
+        with self._draft(mine) as draft:
+            draft.replace(self.path)
+
+    @contextmanager
+    def _draft(self, mine: Held) -> Iterator[Path]:
         draft = self.path.with_name(f".{self.path.name}.{mine.token}.new")
-        draft.write_text(mine.to_text(), encoding="utf-8")
-        draft.replace(self.path)
+        try:
+            draft.write_text(mine.to_text(), encoding="utf-8")
+            yield draft
+        finally:
+            draft.unlink(missing_ok=True)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

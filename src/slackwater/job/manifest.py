@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -108,19 +109,20 @@ def write_record(path: Path, record: BaseModel) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file by one rename: after a crash it is there in full or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Writes a file by one rename: after a crash it is there in full or not at all; after an error it is not there."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with draft.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
-        _sync_directory(path.parent)
     except OSError as error:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
         raise StateError(f"cannot be written: {error.strerror}", place=Place(str(path))) from None
+    sync_directory(path.parent)
 
 
 def read_record(path: Path, kind: type[Model]) -> Model | None:
@@ -154,12 +156,19 @@ def counted_errors(error: ValidationError) -> str:
 
 
 def _checksum(body: object) -> str:
-    return hashlib.blake2s(json.dumps(body, sort_keys=True, ensure_ascii=False).encode(), digest_size=12).hexdigest()
+    return checksum_of(json.dumps(body, sort_keys=True, ensure_ascii=False))
 
 
-def _sync_directory(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def checksum_of(text: str) -> str:
+    """By which a text is known again."""
+    return hashlib.blake2s(text.encode(), digest_size=12).hexdigest()
+
+
+def sync_directory(directory: Path) -> None:
+    """Asks that a rename outlive a power cut; what was renamed is there already, so a refusal changes nothing."""
+    with suppress(OSError):
+        handle = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -8,6 +8,7 @@ Hidden files (a leading dot or underscore) belong to whoever writes the data.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -45,6 +46,8 @@ def _check_names(directory: Path, pins: tuple[FilePin, ...]) -> None:
         if pin.size == 0:
             hint = "it is still being written, or broken: finish or remove it"
             raise UserError("this file is empty", place=Place(str(directory / pin.path)), hint=hint)
+        if any("\ud800" <= letter <= "\udfff" for letter in pin.path):
+            raise UserError("the name of this file is not UTF-8", place=Place(f"{directory}/{pin.path!a}"))
         if ":" in pin.path:
             raise UserError("Spark cannot read a name with `:` in it", place=Place(str(directory / pin.path)))
     shapes = {_partition_keys(pin.path): pin for pin in reversed(pins)}
@@ -67,14 +70,26 @@ def _files(directory: Path, base: Path) -> Iterator[FilePin]:
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror}", place=Place(str(directory))) from None
     for entry in entries:
-        if entry.name.startswith((".", "_")) and "=" not in entry.name:
+        if _is_hidden(entry.name):
             continue
-        if entry.is_dir():
+        try:
+            status = entry.stat()
+        except FileNotFoundError:
+            if entry.is_symlink():
+                raise UserError("this is a link to nothing", place=Place(entry.path)) from None
+            continue  # it was there a moment ago, and belonged to whoever writes the data
+        except OSError as error:
+            raise UserError(f"cannot be read: {error.strerror}", place=Place(entry.path)) from None
+        if stat.S_ISDIR(status.st_mode):
             yield from _files(Path(entry.path), base)
         else:
-            status = entry.stat()
             path = Path(entry.path).relative_to(base).as_posix()
             yield FilePin(path=path, size=status.st_size, modified=status.st_mtime_ns)
+
+
+def _is_hidden(name: str) -> bool:
+    """What Spark passes over; a partition may begin with an underscore."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
 
 
 def arrived(now: Iterable[FilePin], earlier: Iterable[FilePin]) -> tuple[FilePin, ...]:

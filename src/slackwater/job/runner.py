@@ -6,6 +6,7 @@ Everything is written to new directories, so a run that fails or is killed leave
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -75,23 +76,30 @@ def execute(work: Work, session: Callable[[], Session], progress: Progress, stil
         still_ours()
         write_record(work.cycle.manifest_file(work.run), manifest)
     except BaseException:
-        discard(work)
+        if not _is_committed(work):  # an interrupt may come right after the manifest
+            discard(work)
         raise
     for target in work.targets.values():
         if target.compiled.step.purpose is Purpose.SCRATCH:
-            remove(target.directory)
+            with suppress(StateError):  # `clean` finds it later
+                remove(target.directory)
     progress.run_ends(manifest)
     return manifest
+
+
+def _is_committed(work: Work) -> bool:
+    with suppress(StateError):
+        manifest = work.cycle.manifest(work.run)
+        return manifest is not None and manifest.attempt == work.attempt
+    return False
 
 
 def discard(work: Work) -> None:
     """Removes what a failed attempt has written, as far as the machine lets us."""
     for path in (work.data, work.store.answers / work.answer_name):
         if path.exists():
-            try:
+            with suppress(StateError):  # `clean` finds it later
                 remove(path)
-            except OSError:
-                continue  # `clean` finds it later
 
 
 def _compute(

@@ -7,20 +7,33 @@
                   data/2-<attempt>/  the states that the run wrote, a directory each
 
 A cycle is one pass over the schedule. Answers lie in a hidden directory beside the output's path, one directory each;
-the path itself is a link to the latest. Whatever no manifest names is left over from an interrupted run.
+the path itself is a link to the latest. Whatever no manifest names is left over from an interrupted run. A directory
+that goes is renamed first, so none is ever seen with some of its files.
 """
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from slackwater.errors import Place, StateError, UserError
-from slackwater.job.manifest import Manifest, Record, read_record, write_record, write_text
+from slackwater.job.manifest import (
+    DataFile,
+    Manifest,
+    OutputRecord,
+    Record,
+    checksum_of,
+    read_record,
+    sync_directory,
+    write_record,
+    write_text,
+)
 from slackwater.job.pins import FilePin
 from slackwater.plan.plan import Plan
 from slackwater.plan.serialize import plan_from_json, plan_to_json
@@ -41,6 +54,8 @@ class CycleRecord(Record):
     fingerprint: dict[str, str]
     sources: dict[str, SourceColumns]
     outputs: tuple[tuple[str, str], ...]
+    plan: str
+    """The checksum of the plan's file."""
 
 
 class PinsRecord(Record):
@@ -62,7 +77,7 @@ class Cycle:
         path = self.directory / "cycle.json"
         record = read_record(path, CycleRecord)
         if record is None:
-            raise StateError("this file is missing", place=Place(str(path)), hint="begin again: `run --new-cycle`")
+            raise StateError("this file is missing", place=Place(str(path)), hint=BEGIN_AGAIN)
         return record
 
     def write_record(self, record: CycleRecord) -> None:
@@ -73,14 +88,22 @@ class Cycle:
         return self.directory / "plan.json"
 
     def plan(self) -> Plan:
+        place = Place(str(self.plan_file))
         try:
             text = self.plan_file.read_text(encoding="utf-8")
         except OSError as error:
-            raise StateError(f"cannot be read: {error.strerror}", place=Place(str(self.plan_file))) from None
+            raise StateError(f"cannot be read: {error.strerror}", place=place, hint=BEGIN_AGAIN) from None
+        except UnicodeDecodeError:
+            raise StateError("this file is damaged: it is not text", place=place, hint=BEGIN_AGAIN) from None
+        if checksum_of(text) != self.record().plan:
+            raise StateError("this file is damaged: its checksum does not fit", place=place, hint=BEGIN_AGAIN)
         return plan_from_json(text, file=str(self.plan_file))
 
-    def write_plan(self, plan: Plan) -> None:
-        write_text(self.plan_file, plan_to_json(plan))
+    def write_plan(self, plan: Plan) -> str:
+        """Writes the plan, and says its checksum for the record, which makes the cycle begin."""
+        text = plan_to_json(plan)
+        write_text(self.plan_file, text)
+        return checksum_of(text)
 
     def pins_file(self, run: int) -> Path:
         return self.directory / f"pins-{run}.json"
@@ -94,11 +117,32 @@ class Cycle:
     def manifest(self, run: int) -> Manifest | None:
         return read_record(self.manifest_file(run), Manifest)
 
+    @property
+    def _committed(self) -> list[int]:
+        return sorted(int(m[1]) for path in self.directory.glob("run-*.json") if (m := _RUN.match(path.name)))
+
     def manifests(self) -> list[Manifest]:
         """The committed runs, in order."""
-        numbers = sorted(int(m[1]) for path in self.directory.glob("run-*.json") if (m := _RUN.match(path.name)))
-        found = [self.manifest(number) for number in numbers]
+        found = [self.manifest(number) for number in self._committed]
         return [manifest for manifest in found if manifest is not None]
+
+    def readable(self) -> list[Manifest]:
+        """The committed runs whose manifests are not damaged, in order."""
+        found: list[Manifest] = []
+        for number in self._committed:
+            with suppress(StateError):
+                manifest = self.manifest(number)
+                found += [manifest] if manifest is not None else []
+        return found
+
+    def damaged(self) -> list[int]:
+        """The committed runs whose manifests are damaged."""
+        return sorted(set(self._committed) - {manifest.run for manifest in self.readable()})
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether its record was written, be it lost since."""
+        return any(path.name == "cycle.json" or _OF_A_RUN.match(path.name) for path in self.directory.iterdir())
 
     @property
     def data(self) -> Path:
@@ -112,8 +156,15 @@ class Cycle:
                     yield path
 
 
+BEGIN_AGAIN = "begin again with `slackwater run --new-cycle`"
+
 _RUN = re.compile(r"run-(\d+)\.json$")
+_OF_A_RUN = re.compile(r"(run|pins)-\d+\.json$")
 _CYCLE = re.compile(r"cycle-(\d+)$")
+
+
+GONE = ".gone"
+"""How the name ends of a directory that is being removed."""
 
 
 @dataclass(frozen=True)
@@ -135,8 +186,11 @@ class Store:
         """All cycles that have begun, the latest last."""
         if not self.state.is_dir():
             return []
-        numbers = [(int(m[1]), path) for path in self.state.iterdir() if (m := _CYCLE.match(path.name))]
-        return [Cycle(n, path) for n, path in sorted(numbers) if (path / "cycle.json").exists()]
+        return [cycle for cycle in self._cycles() if cycle.has_begun]
+
+    def _cycles(self) -> list[Cycle]:
+        numbered = [(int(m[1]), path) for path in self.state.iterdir() if (m := _CYCLE.match(path.name))]
+        return [Cycle(number, path) for number, path in sorted(numbered)]
 
     def current(self) -> Cycle | None:
         cycles = self.cycles()
@@ -165,50 +219,111 @@ class Store:
     def _is_ours(self, target: Path) -> bool:
         return target.parent.name == self.answers.name
 
+    @property
+    def shown(self) -> Path | None:
+        """The answer that the output's path shows, there or not."""
+        if not self.output.is_symlink() or not self._is_ours(self.output.readlink()):
+            return None
+        return self.answers / self.output.readlink().name
+
     def publish(self, directory: str) -> None:
         """Makes an answer the one that the output's path shows, by one rename."""
         self.check_output()
-        target = f"{self.answers.name}/{directory}"
-        if self.output.is_symlink() and self.output.readlink() == Path(target):
+        if self.shown == self.answers / directory:
             return
         draft = self.output.parent / f".{self.output.name}.{os.getpid()}.link"
-        draft.unlink(missing_ok=True)
-        draft.symlink_to(target)
-        draft.replace(self.output)
+        try:
+            draft.unlink(missing_ok=True)
+            draft.symlink_to(f"{self.answers.name}/{directory}")
+            draft.replace(self.output)
+        except OSError as error:
+            raise StateError(f"cannot be written: {error.strerror}", place=Place(str(self.output))) from None
+        sync_directory(self.output.parent)
+
+    def last_delivered(self) -> OutputRecord | None:
+        """The answer of the last run that has delivered one, shown already or not."""
+        for cycle in reversed(self.cycles()):
+            delivered = [m.output for m in cycle.readable() if m.output is not None]
+            if delivered:
+                return delivered[-1]
+        return None
+
+    def is_there(self, answer: OutputRecord) -> bool:
+        """Whether an answer has all its files, each as long as it was."""
+        return all_whole(self.answers, answer.files)
 
     # --- what is left over -------------------------------------------------------------------------------------------
 
+    def named(self) -> set[Path]:
+        """The directories that manifests name, of states and of answers, and the answer that is shown."""
+        found: set[Path] = {self.shown} if self.shown is not None else set()
+        for manifest in (m for cycle in self.cycles() for m in cycle.readable()):
+            found |= {self.state / part for state in manifest.states.values() for part in state.parts}
+            if manifest.output is not None:
+                found.add(self.answers / manifest.output.directory)
+        return found
+
+    def attempts(self, cycle: Cycle, run: int) -> list[Path]:
+        """What attempts at a run have left that no manifest names."""
+        named = self.named()
+        kept = {path.parent for path in named}
+        found = [path for path in cycle.attempts(run) if path not in kept]
+        return [*found, *(path for path in self._answers(f"{cycle.number}-{run}-") if path not in named)]
+
+    def _answers(self, prefix: str = "") -> list[Path]:
+        if not self.answers.is_dir():
+            return []
+        return [path for path in sorted(self.answers.iterdir()) if path.name.startswith(prefix)]
+
     def leftovers(self) -> list[Path]:
-        """What interrupted runs have left: nothing that a manifest names."""
-        named: set[Path] = set()
+        """What interrupted runs have left: nothing that a manifest names, nor one that is damaged might name."""
+        named = self.named()
+        kept = {path.parent for path in named}
+        current = self.current()
+        spared = [f"{run}-" for run in current.damaged()] if current is not None else []
         found: list[Path] = []
         for cycle in self.cycles():
-            for manifest in cycle.manifests():
-                named |= {(self.state / f.path).parent.parent for s in manifest.states.values() for f in s.files}
-                if manifest.output is not None:
-                    named.add(self.answers / manifest.output.directory)
-        for cycle in self.cycles():
-            found += [path for path in cycle.attempts() if path not in named]
-        if self.answers.is_dir():
-            found += [path for path in sorted(self.answers.iterdir()) if path not in named]
+            for attempt in cycle.attempts():
+                if attempt in kept:
+                    found += [path for path in sorted(attempt.iterdir()) if path not in named]
+                elif cycle != current or not attempt.name.startswith(tuple(spared)):
+                    found.append(attempt)
+        spared_answers = tuple(f"{current.number}-{prefix}" for prefix in spared) if current is not None else ()
+        found += [p for p in self._answers() if p not in named and not p.name.startswith(spared_answers)]
         return [*found, *self._drafts()]
 
     def _drafts(self) -> list[Path]:
+        links = f".{glob.escape(self.output.name)}.*.link"
+        found = list(self.output.parent.glob(links)) if self.output.parent.is_dir() else []
+        if not self.state.is_dir():
+            return found
         places = [self.state, *(cycle.directory for cycle in self.cycles())]
-        drafts = [path for place in places if place.is_dir() for path in place.glob(".*.draft")]
-        begun = (
-            [p for p in self.state.glob("cycle-*") if not (p / "cycle.json").exists()] if self.state.is_dir() else []
-        )
-        links = list(self.output.parent.glob(f".{self.output.name}.*.link")) if self.output.parent.is_dir() else []
-        return [*drafts, *begun, *links]
+        found += [path for place in places for pattern in _DRAFTS for path in place.glob(pattern)]
+        return [*found, *(cycle.directory for cycle in self._cycles() if not cycle.has_begun)]
+
+
+_DRAFTS = (".*.draft", ".lock.*.new", f".*{GONE}")
+
+
+def all_whole(base: Path, files: Iterable[DataFile]) -> bool:
+    """Whether files are there, each as long as it was."""
+    return all((base / f.path).is_file() and (base / f.path).stat().st_size == f.size for f in files)
 
 
 def remove(path: Path) -> int:
-    """Removes a file or directory; how many bytes that frees."""
-    if path.is_dir() and not path.is_symlink():
-        freed = sum(file.lstat().st_size for file in path.rglob("*") if file.is_file())
-        shutil.rmtree(path)
-    else:
-        freed = path.lstat().st_size
-        path.unlink()
+    """Removes a file or directory; how many bytes that frees. A directory disappears whole, by one rename."""
+    try:
+        if not path.is_dir() or path.is_symlink():
+            freed = path.lstat().st_size
+            path.unlink()
+            return freed
+        going = path if path.name.endswith(GONE) else path.with_name(f".{path.name}{GONE}")
+        if going != path:
+            if going.exists():
+                shutil.rmtree(going)
+            path.rename(going)
+        freed = sum(file.lstat().st_size for file in going.rglob("*") if file.is_file())
+        shutil.rmtree(going)
+    except OSError as error:
+        raise StateError(f"cannot be removed: {error.strerror}", place=Place(str(path))) from None
     return freed

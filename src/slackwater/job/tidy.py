@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from slackwater.job.store import Store
+from slackwater.job.manifest import Manifest
+from slackwater.job.store import Cycle, Store
 
 
 @dataclass(frozen=True)
@@ -26,11 +28,8 @@ def spent(store: Store) -> list[Path]:
     found: list[Path] = []
     current = store.current()
     for cycle in store.cycles():
-        manifests = cycle.manifests()
-        done = max((m.run for m in manifests), default=0)
-        plan = cycle.plan()
-        over = current is None or cycle.number != current.number or done == len(plan.times)
-        read = set() if over else {name for step in plan.steps if step.run > done for name in step.reads()}
+        manifests = cycle.readable()
+        read = _still_read(cycle, manifests) if cycle == current else set()
         states = {name: state for m in manifests for name, state in m.states.items()}
         needed = {part for name, state in states.items() if name in read for part in state.parts}
         parts = {part for m in manifests for state in m.states.values() for part in state.parts}
@@ -38,13 +37,28 @@ def spent(store: Store) -> list[Path]:
     return [*found, *_replaced(store)]
 
 
+def _still_read(cycle: Cycle, manifests: Sequence[Manifest]) -> set[str]:
+    """What the runs read that are still to be done, or to be done again because their manifest is damaged."""
+    plan = cycle.plan()
+    left = set(plan.runs) - {manifest.run for manifest in manifests}
+    return {name for step in plan.steps if step.run in left for name in step.reads()}
+
+
 def _replaced(store: Store) -> list[Path]:
-    shown = store.output.resolve() if store.output.is_symlink() else None
-    if not store.answers.is_dir():
-        return []
-    return [path for path in sorted(store.answers.iterdir()) if path.resolve() != shown]
+    """Answers that are not shown, nor about to be: that of the last run, should it have been interrupted."""
+    last = store.last_delivered()
+    kept = {store.shown, store.answers / last.directory if last is not None else None}
+    return [path for path in sorted(store.answers.iterdir()) if path not in kept] if store.answers.is_dir() else []
+
+
+def emptied(store: Store) -> list[Path]:
+    """Directories of runs in which nothing is left."""
+    attempts = [path for cycle in store.cycles() for path in cycle.attempts()]
+    return [path for path in attempts if path.is_dir() and not any(path.iterdir())]
 
 
 def size_of(path: Path) -> int:
     """The bytes of a file or of all files of a directory."""
-    return sum(f.lstat().st_size for f in path.rglob("*") if f.is_file()) if path.is_dir() else path.lstat().st_size
+    if path.is_symlink() or not path.is_dir():
+        return path.lstat().st_size
+    return sum(f.lstat().st_size for f in path.rglob("*") if f.is_file())

@@ -11,6 +11,7 @@ from slackwater.algebra.schema import Field
 from slackwater.algebra.types import Type
 from slackwater.engine.program import compile_query
 from slackwater.engine.views import Files, view_of_files, view_of_query
+from slackwater.errors import Place, StateError
 from slackwater.job.manifest import Manifest, OutputRecord
 from slackwater.job.pins import Pins
 from slackwater.job.sections import Format, JobConfig
@@ -70,7 +71,16 @@ class Verification:
         files = Files(self.config.output.format, str(self.store.answers), paths, options)
         return view_of_files(DELIVERED, files, self.fields)
 
+    def _check_there(self) -> None:
+        """Spark would read the files that are left, and say nothing of the others."""
+        for file in self.output.files:
+            path = self.store.answers / file.path
+            if not path.is_file():
+                hint = "`slackwater clean` removes answers that were replaced"
+                raise StateError(f"the answer of run {self.manifest.run} is gone", place=Place(str(path)), hint=hint)
+
     def run(self, session: Session, sample: float | None = None) -> Verdict:
+        self._check_there()
         for view in self.views():
             run_statement(session, view)
         tolerance = self.config.tolerance

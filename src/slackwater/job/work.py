@@ -15,12 +15,12 @@ from pathlib import Path
 
 from slackwater.engine.program import Compiled, compile_step
 from slackwater.engine.views import Files, view_of_files, view_of_query
-from slackwater.job.manifest import DataFile, Manifest, OutputRecord, StateRecord
+from slackwater.job.manifest import Manifest, OutputRecord, StateRecord
 from slackwater.job.pins import Pins
 from slackwater.job.planning import OPAQUE
 from slackwater.job.sections import Format, JobConfig
 from slackwater.job.sources import Source
-from slackwater.job.store import Cycle, Store
+from slackwater.job.store import Cycle, Store, all_whole
 from slackwater.plan.plan import Plan, Purpose, Step
 from slackwater.spark.statements import Task
 from slackwater.time.sources import change_name, snapshot_name
@@ -99,7 +99,7 @@ class Work:
                 return None
             manifest = next((m for m in self.committed if m.run == number), None)
             if manifest is not None and manifest.output is not None:
-                return manifest.output if self._is_whole(manifest.output.files, self.store.answers) else None
+                return manifest.output if self.store.is_there(manifest.output) else None
         return None
 
     # --- what is to do -----------------------------------------------------------------------------------------------
@@ -135,22 +135,27 @@ class Work:
         }
 
     def _repaired(self, names: set[str]) -> list[Compiled]:
-        """How to compute again what is lost of the states that are needed, inputs first."""
-        by_name = {step.name: step for step in self.plan.states}
+        """How to compute again what is lost of the states that are needed, inputs first.
+
+        What a run had kept for itself only, it computes again as well.
+        """
+        steps = {step.name: step for step in self.plan.steps if step.purpose is not Purpose.OUTPUT}
+        scratch = {name for name, step in steps.items() if step.purpose is Purpose.SCRATCH}
         found: dict[str, Compiled] = {}
 
         def visit(name: str) -> None:
-            if name in found or name not in by_name or not self._is_lost(name):
+            if name not in steps or name in found or not (name in scratch or self._is_lost(name)):
                 return
-            step = by_name[name]
-            scratch = [s for s in self.plan.run(step.run) if s.purpose is Purpose.SCRATCH]
-            for each in (*scratch, step):
-                compiled = compile_step(each, empty=self.empty, rows=self.rows)
-                if each is step or each.name in step.reads():
-                    for read in self._inputs(compiled):
-                        visit(read)
-                    if compiled.select is not None:
-                        found[each.name] = compiled
+            for read in steps[name].reads():
+                if read in scratch:
+                    visit(read)
+            compiled = compile_step(steps[name], empty=self.empty, rows=self.rows)
+            if compiled.select is None:
+                self.empty.add(name)
+                return
+            for read in sorted(compiled.reads):
+                visit(read)
+            found[name] = compiled
 
         for name in sorted(names):
             visit(name)
@@ -162,14 +167,11 @@ class Work:
 
     def _is_lost(self, name: str) -> bool:
         state = self.states.get(name)
-        return name in self.suspect or state is None or not self._is_whole(state.files, self.store.state)
+        return name in self.suspect or state is None or not all_whole(self.store.state, state.files)
 
     def lost(self) -> list[str]:
         """The states that must be computed again."""
-        return [name for name, target in self.targets.items() if target.recomputed]
-
-    def _is_whole(self, files: Sequence[DataFile], base: Path) -> bool:
-        return all((base / f.path).is_file() and (base / f.path).stat().st_size == f.size for f in files)
+        return [name for name, target in self.targets.items() if target.recomputed and name in self.states]
 
     # --- places and names --------------------------------------------------------------------------------------------
 

@@ -1,0 +1,150 @@
+"""Jobs without Spark: their statements executed by DuckDB, their files written as Spark writes them.
+
+Only what a job says to Spark is replaced, all that it does with files is the real thing. Good for parquet sources and
+for queries that read the same in both dialects.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+from unittest.mock import patch
+
+import duckdb
+import pyarrow.parquet as pq
+import sqlglot
+
+from slackwater.algebra.schema import Field
+from slackwater.algebra.types import Type
+from slackwater.engine.tables import spark_type
+from slackwater.errors import RunError
+from slackwater.spark.columns import Spread
+from slackwater.spark.metrics import Measured
+from slackwater.spark.session import Session
+from slackwater.spark.statements import Task
+
+VIEW_OF_FILES = re.compile(
+    r"CREATE OR REPLACE TEMPORARY VIEW (\w+)(?: \([^\n]*\))?\nUSING parquet OPTIONS \((.*)\)", re.DOTALL
+)
+VIEW = re.compile(r"CREATE OR REPLACE TEMPORARY VIEW (\w+) AS\n(.*)", re.DOTALL)
+INSERT = re.compile(r"INSERT OVERWRITE DIRECTORY '([^']*)' USING parquet\n(.*)", re.DOTALL)
+CHECKPOINT = "slackwater.checkpoint"
+"""Raised as an audit event wherever a file is half written, or a step half done."""
+
+OUTPUTS = (("cat", "string"), ("gross", "bigint"), ("n", "bigint"))
+
+
+class Duck:
+    """Executes statements of a job."""
+
+    def __init__(self) -> None:
+        self.connection = duckdb.connect(config={"threads": 1})
+        self.statements: list[str] = []
+
+    def execute(self, statement: str) -> None:
+        self.statements.append(statement)
+        if found := VIEW_OF_FILES.fullmatch(statement):
+            self._view_of_files(found[1], found[2])
+        elif found := VIEW.fullmatch(statement):
+            self.connection.execute(f"CREATE OR REPLACE TEMP VIEW {found[1]} AS {_translated(found[2])}")
+        elif found := INSERT.fullmatch(statement):
+            self._insert(Path(found[1]), _translated(found[2]))
+        else:
+            raise AssertionError(f"not a statement of a job: {statement}")
+
+    def _view_of_files(self, name: str, options: str) -> None:
+        (path,) = re.findall(r"\bpath '([^']*)'", options)
+        files = [str(file) for place in _braces(path) for file in _data_files(Path(place))]
+        try:
+            self.connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM read_parquet({files})")
+        except duckdb.Error as error:
+            raise RunError(str(error)) from None
+
+    def _insert(self, directory: Path, select: str) -> None:
+        """As Spark does: a file below `_temporary`, then moved to where it belongs, then `_SUCCESS`."""
+        try:
+            rows = self.connection.execute(select).to_arrow_table()
+        except duckdb.Error as error:
+            raise RunError(str(error)) from None
+        temporary = directory / "_temporary"
+        temporary.mkdir(parents=True)
+        draft = temporary / "part-00000.parquet"
+        pq.write_table(rows, draft)
+        whole = draft.read_bytes()
+        draft.write_bytes(whole[: len(whole) // 2])
+        sys.audit(CHECKPOINT, str(draft))
+        draft.write_bytes(whole)
+        draft.rename(directory / draft.name)
+        temporary.rmdir()
+        sys.audit(CHECKPOINT, str(directory))
+        (directory / "_SUCCESS").touch()
+
+
+def _braces(path: str) -> list[str]:
+    before, brace, rest = path.partition("{")
+    return [before + name for name in rest.rstrip("}").split(",")] if brace else [path]
+
+
+def _data_files(path: Path) -> list[Path]:
+    return sorted(p for p in path.iterdir() if p.suffix == ".parquet") if path.is_dir() else [path]
+
+
+def _translated(sql: str) -> str:
+    (found,) = sqlglot.transpile(sql, read="spark", write="duckdb")
+    return found
+
+
+# --- in place of slackwater.spark ------------------------------------------------------------------------------------
+
+
+@contextmanager
+def without_spark(outputs: Sequence[tuple[str, str]] = OUTPUTS) -> Iterator[tuple[Duck, Session]]:
+    """A session of DuckDB, and in the block everything that would ask Spark asks it."""
+    duck = Duck()
+
+    def columns_of_files(_: Session, __: str, directory: str, paths: Sequence[str], *___: object) -> tuple[Field, ...]:
+        schema = pq.read_schema(Path(directory) / paths[0])
+        return tuple(Field(field.name, spark_type(field.type)) for field in schema)
+
+    def run_all(
+        _: Session,
+        tasks: Iterable[Task],
+        *,
+        on_start: Callable[[Task], None],
+        on_done: Callable[[Task, Measured], None],
+    ) -> Mapping[str, Measured]:
+        costs: dict[str, Measured] = {}
+        for task in tasks:
+            assert task.needs <= costs.keys()
+            on_start(task)
+            for statement in task.statements:
+                duck.execute(statement)
+            costs[task.name] = Measured(0.0)
+            on_done(task, costs[task.name])
+        return costs
+
+    def declared(*_: object) -> tuple[Field, ...]:
+        return tuple(Field(name, Type.parse(kind)) for name, kind in outputs)
+
+    def counted(*_: object) -> dict[str, Spread]:
+        return {}
+
+    def execute(_: Session, statement: str) -> None:
+        duck.execute(statement)
+
+    with (
+        patch.multiple(
+            "slackwater.job.prepare",
+            columns_of_files=columns_of_files,
+            output_fields=declared,
+            run_statement=execute,
+            spread_of_columns=counted,
+            user_aggregates=lambda _: frozenset(),
+        ),
+        patch.multiple("slackwater.job.runner", run_all=run_all, run_statement=execute, jvm_cpu_seconds=lambda _: None),
+    ):
+        yield duck, cast(Session, duck)
