@@ -17,7 +17,7 @@ from slackwater.rules.explore import filtering_joins
 from slackwater.rules.explore import joins as explore_joins
 from slackwater.rules.explore.rule import ExploreRule
 from slackwater.rules.form_rule import Family, FormRule
-from slackwater.rules.generate import groups, joins, rows, snapshots
+from slackwater.rules.generate import groups, joins, joins_by_key, rows, snapshots
 from slackwater.rules.inter import hold_back
 from slackwater.rules.intra import merges
 from slackwater.time.forms import Form, Kind
@@ -26,6 +26,7 @@ RULES: tuple[FormRule, ...] = (
     *snapshots.RULES,
     *rows.RULES,
     *joins.RULES,
+    *joins_by_key.RULES,
     *groups.RULES,
     *merges.RULES,
     *hold_back.RULES,
@@ -79,6 +80,8 @@ class RuleBook:
                 yield rule
 
     def _allowed(self, rule: FormRule, form: Form) -> bool:
+        if rule.method and rule.method not in self.methods:
+            return False
         match rule.family:
             case Family.SNAPSHOT:
                 return True

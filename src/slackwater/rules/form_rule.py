@@ -112,6 +112,8 @@ class FormRule:
     expand: Callable[[Goal], Iterator[Relation]]
     doc: str = ""
     """The whole docstring: the law, why it holds, when not, the citation."""
+    method: str = ""
+    """The method it belongs to, where it belongs to one only."""
 
     def matches(self, form: Form, node: Relation) -> bool:
         return form.kind is self.kind and form.partial is self.partial and isinstance(node, self.of)
@@ -121,7 +123,7 @@ Body = Callable[[Goal, N], Iterator[Relation]]
 
 
 def generates(
-    kind: Kind, of: type[N], *, partial: bool = False, family: Family = Family.GENERATING
+    kind: Kind, of: type[N], *, partial: bool = False, family: Family = Family.GENERATING, method: str = ""
 ) -> Callable[[Body[N]], FormRule]:
     """Declares a rule for a form of an operator, from forms of its inputs."""
 
@@ -135,7 +137,7 @@ def generates(
             assert isinstance(goal.node, of)
             return function(goal, goal.node)
 
-        return FormRule(name, doc.splitlines()[0], family, kind, partial, of, expand, doc)
+        return FormRule(name, doc.splitlines()[0], family, kind, partial, of, expand, doc, method)
 
     return declare
 

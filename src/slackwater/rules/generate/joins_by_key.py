@@ -1,0 +1,155 @@
+"""What a key settles: a row that has met its one partner waits for no other.
+
+Where a side of a join only grows and has the join columns as a key, its new rows can only meet old rows that have met
+none so far. Lines arrive with their orders, returns some time after their sales: the rows still waiting are few, and
+they can be kept from run to run without reading the rows that are settled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from slackwater.algebra.predicates import equality_sides
+from slackwater.algebra.relation import Filter, Join, JoinKind, Project, Relation
+from slackwater.algebra.scalar import Scalar, conjunction, conjuncts, equality, reference
+from slackwater.algebra.schema import Column
+from slackwater.algebra.types import keeps_apart
+from slackwater.rules.form_rule import Goal, generates
+from slackwater.rules.signed import all_of, negated, padded
+from slackwater.time.forms import Form, GroupLeaf, Kind
+
+
+@dataclass(frozen=True)
+class _Keyed:
+    """A side that has the join columns as a key, seen down to where its rows come from, and how the others meet it."""
+
+    origin: GroupLeaf
+    pairs: tuple[tuple[Scalar, Column], ...]
+
+    def waiting(self, goal: Goal, others: GroupLeaf) -> GroupLeaf:
+        """The rows of the other side that have met none."""
+        keys = tuple(dict.fromkeys(column for _, column in self.pairs))
+        source = Project(self.origin, tuple((column, reference(column)) for column in keys))
+        met = conjunction(equality(value, reference(column)) for value, column in self.pairs)
+        return goal.group_of(Join(JoinKind.ANTI, others, source, met))
+
+
+def _keyed(goal: Goal, side: GroupLeaf, others: GroupLeaf, condition: Scalar) -> _Keyed | None:
+    """The side by its key, if it only grows and the condition gives each other row at most one partner in it."""
+    if goal.retracts(side) or not goal.moves(side):
+        return None
+    pairs = tuple(_pairs(side, others, condition))
+    origin = side
+    while (below := _below(goal, origin, pairs)) is not None:
+        origin, pairs = below
+    unique = goal.memo[origin.group].properties.is_unique(column for _, column in pairs)
+    return _Keyed(origin, pairs) if unique and not goal.retracts(origin) else None
+
+
+def _pairs(side: GroupLeaf, others: GroupLeaf, condition: Scalar) -> Iterator[tuple[Scalar, Column]]:
+    own, theirs = frozenset(side.columns), frozenset(others.columns)
+    for part in conjuncts(condition):
+        for one, other in (sides, sides[::-1]) if (sides := equality_sides(part)) else ():
+            column = one.column
+            if column is None or column not in own or not other.columns or not other.columns <= theirs:
+                continue
+            if keeps_apart(column.type, other.type) and not other.is_random:
+                yield other, column
+
+
+def _below(
+    goal: Goal, leaf: GroupLeaf, pairs: tuple[tuple[Scalar, Column], ...]
+) -> tuple[GroupLeaf, tuple[tuple[Scalar, Column], ...]] | None:
+    """One operator further down, where what it leaves out or adds never changes."""
+    match goal.memo[leaf.group].expressions[0]:
+        case Filter(input=GroupLeaf() as source, predicate=predicate) if not predicate.is_random:
+            return source, pairs
+        case Project(input=GroupLeaf() as source, items=items):
+            names = {column: scalar.column for column, scalar in items}
+            moved = [(value, names.get(column)) for value, column in pairs]
+            kept = tuple((value, column) for value, column in moved if column is not None)
+            return (source, kept) if len(kept) == len(pairs) else None
+        case Join(kind=kind, left=GroupLeaf() as left, right=GroupLeaf() as right):
+            for source, beside in ((left, right), (right, left)):
+                keeps = kind is JoinKind.INNER or (source is left and kind in (JoinKind.SEMI, JoinKind.ANTI))
+                if keeps and goal.memo[beside.group].is_static and {c for _, c in pairs} <= set(source.columns):
+                    return source, pairs
+            return None
+        case _:
+            return None
+
+
+def _still_waiting(goal: Goal, side: GroupLeaf, others: GroupLeaf, condition: Scalar) -> Form | None:
+    keyed = _keyed(goal, side, others, condition)
+    return goal.old(keyed.waiting(goal, others)) if keyed is not None else None
+
+
+@generates(Kind.SNAPSHOT, of=Join, method="maintain")
+def anti_join_of_arrivals(goal: Goal, node: Join) -> Iterator[Relation]:
+    """L' ▷ R'  =  (L ▷ R) ▷ ΔR + ΔL ▷ R'      only arrivals on both sides
+
+    Of the old rows only those without a partner so far can still be without one. Holds for any condition.
+    """
+    left, right = node.left, node.right
+    assert isinstance(left, GroupLeaf)
+    assert isinstance(right, GroupLeaf)
+    whole = goal.form.until == goal.group.tables and goal.form.until != 0
+    if node.kind is not JoinKind.ANTI or not whole or goal.retracts(left) or goal.retracts(right):
+        return
+    kept: Relation = goal.memo.snapshot(goal.form.group, goal.form.since)
+    if goal.moves(right):
+        kept = Join(JoinKind.ANTI, kept, goal.delta(right), node.condition)
+    terms = [kept]
+    if goal.moves(left):
+        terms.append(Join(JoinKind.ANTI, goal.delta(left), goal.new(right), node.condition))
+    yield all_of(goal.form.columns, terms)
+
+
+@generates(Kind.DELTA, of=Join, method="maintain")
+def delta_of_inner_join_by_key(goal: Goal, node: Join) -> Iterator[Relation]:
+    """Δ(L ⋈ R)  =  ΔL ⋈ R' + (L ▷ R) ⋈ ΔR      R only grows, and the condition reaches a key of it
+
+    A new row of R can only meet old rows of L that have met none: had they met one, it would have the same key. R's
+    own filters do not count against a row, so L ▷ R is taken before them. The mirror image holds for a key of L.
+    """
+    if node.kind is not JoinKind.INNER:
+        return
+    left, right = node.left, node.right
+    assert isinstance(left, GroupLeaf)
+    assert isinstance(right, GroupLeaf)
+    for side, others in ((right, left), (left, right)):
+        waiting = _still_waiting(goal, side, others, node.condition)
+        if waiting is None:
+            continue
+        terms: list[Relation] = [Join(JoinKind.INNER, waiting, goal.delta(side), node.condition)]
+        if goal.moves(others):
+            terms.append(Join(JoinKind.INNER, goal.delta(others), goal.new(side), node.condition))
+        yield all_of(goal.form.columns, terms)
+
+
+@generates(Kind.DELTA, of=Join, method="maintain")
+def delta_of_left_outer_join_by_key(goal: Goal, node: Join) -> Iterator[Relation]:
+    """Δ(L ⟕ R)  =  ΔL ⟕ R' + W ⋈ ΔR − pad(W ⋉ ΔR)      W = L ▷ R; R only grows, the condition reaches a key of it
+
+    As for the inner join; the old row that meets its partner takes its padded self back.
+    """
+    if node.kind is not JoinKind.LEFT:
+        return
+    left, right = node.left, node.right
+    assert isinstance(left, GroupLeaf)
+    assert isinstance(right, GroupLeaf)
+    waiting = _still_waiting(goal, right, left, node.condition)
+    if waiting is None:
+        return
+    change = goal.delta(right)
+    terms: list[Relation] = [
+        Join(JoinKind.INNER, waiting, change, node.condition),
+        padded(negated(Join(JoinKind.SEMI, waiting, change, node.condition)), right.columns),
+    ]
+    if goal.moves(left):
+        terms.append(Join(JoinKind.LEFT, goal.delta(left), goal.new(right), node.condition))
+    yield all_of(goal.form.columns, terms)
+
+
+RULES = (anti_join_of_arrivals, delta_of_inner_join_by_key, delta_of_left_outer_join_by_key)
