@@ -50,9 +50,15 @@ def test_ratios_are_of_batch_and_totals_are_ratios_of_sums() -> None:
     assert bench.executors.weighted == pytest.approx((0.25 * 4 + 0.3 * 2 + 2.5) / 11)
     assert bench.executors.total == pytest.approx(8.5 / 11)
     assert bench.process.deadline == pytest.approx(5.0 / 26)
-    assert (bench.worse_at_deadline, bench.equal, len(bench.failed)) == (1, 1, 1)
+    assert (bench.worse_at_deadline, bench.clearly_worse_at_deadline) == (1, 1)
+    assert (bench.equal, len(bench.failed)) == (1, 1)
     assert bench.percentiles()["p50"][0].deadline == pytest.approx(0.1)
     assert bench.percentiles()["max"][0].deadline == pytest.approx(1.5)
+
+
+def test_a_query_that_is_worse_by_little_is_not_clearly_worse() -> None:
+    bench = ProgressiveBenchmark("tpch", 1, SHARES, WEIGHTS, (measured("q1", 1.0, (0.0, 0.0, 1.05)),))
+    assert (bench.worse_at_deadline, bench.clearly_worse_at_deadline) == (1, 0)
 
 
 def test_the_json_has_every_query_and_the_totals() -> None:
@@ -71,7 +77,13 @@ def test_the_json_has_every_query_and_the_totals() -> None:
 
 def test_where_every_query_fails_there_is_still_a_report() -> None:
     told = ProgressiveBenchmark("tpch", 1, SHARES, WEIGHTS, (Failed("q3", "refused"),)).as_json()
-    assert told["totals"] == {"worse_at_deadline": 0, "equal": 0, "measured": 0, "failed": 1}
+    assert told["totals"] == {
+        "worse_at_deadline": 0,
+        "clearly_worse_at_deadline": 0,
+        "equal": 0,
+        "measured": 0,
+        "failed": 1,
+    }
 
 
 def test_upkeep_is_all_runs_against_batch_at_all_runs() -> None:

@@ -13,7 +13,8 @@ import shutil
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -272,8 +273,14 @@ def measure_all(
     begun: Callable[[int, Query], None] = lambda *_: None,
     done: Callable[[Result], None] = lambda _: None,
 ) -> list[Result]:
-    """Every query in turn; one that fails is told as such, and the next goes on. Jobs are made in `directory`."""
+    """Every query in turn; one that fails is told as such, and the next goes on. Jobs are made in `directory`.
+
+    Where a warm-up is asked for, the first query is also measured once for nothing: Spark is far slower when it is new.
+    """
     found: list[Result] = []
+    if setting.warm_up and queries:
+        with suppress(Exception):
+            measure(session, replace(setting, repeat=1), queries[0], directory / "warm-up", batch_first=True)
     for position, query in enumerate(queries):
         begun(position, query)
         try:

@@ -24,6 +24,7 @@ from slackwater.bench.workloads import ArrivalPattern, Query, Workload, parse_pa
 from slackwater.cli.bench_planning import listed, numbered
 from slackwater.cli.output import TO_STDOUT, Json, Output, Report, measuring, plain, write_file, write_json
 from slackwater.cli.tables import WORKLOADS
+from slackwater.cli.text import size
 from slackwater.errors import UserError
 from slackwater.spark.session import open_session
 from slackwater.time.timeline import Timeline
@@ -69,7 +70,8 @@ class ProgressiveReport:
         verdict = (
             f"{_title(bench)}: at the deadline {told.deadline:.2f} of batch's executor CPU, weighted "
             f"{told.weighted:.2f}, in total {told.total:.2f}; {bench.worse_at_deadline} of {len(bench.queries)} "
-            f"queries worse at the deadline; {bench.equal} of {len(bench.queries)} equal to batch"
+            f"queries worse at the deadline, {bench.clearly_worse_at_deadline} by more than a tenth; "
+            f"{bench.equal} of {len(bench.queries)} equal to batch"
         )
         return Group(table, Text(), *_failures(bench.failed), Text(verdict, style="bold"))
 
@@ -118,7 +120,7 @@ class MaintenanceReport:
         return Chart(title, ("executors", "whole process"), rows)
 
 
-_ASIDES = ("planning\ns", "kept\nMB", "equal")
+_ASIDES = ("planning\ns", "kept", "equal")
 _RATIOS = ("deadline", "weighted", "total", "process\ndeadline", "process\nweighted")
 
 
@@ -132,7 +134,7 @@ def _table(*columns: str) -> Table:
 
 def _asides(measured: Measurements) -> tuple[str, str, str | Text]:
     """What goes with the ratios; a dash where nothing is kept, and so batch is what runs at the deadline."""
-    kept = f"{measured.state_bytes / 1e6:.1f}" if measured.keeps else "-"
+    kept = size(measured.state_bytes) if measured.keeps else size(None)
     return f"{measured.planning_s:.1f}", kept, "yes" if measured.equal else Text("NO", style="bold red")
 
 
