@@ -387,6 +387,11 @@ def _text_or_number(text: str, *, is_text: bool) -> Constant:
 EPOCH = datetime(1970, 1, 1)
 
 
+def pattern_tests(scalar: Scalar) -> int:
+    """How many times a text is searched for a pattern: LIKE with wildcards, regular expressions."""
+    return sum(1 for _ in scalar.tree.find_all(exp.Like, exp.ILike, exp.RegexpLike))
+
+
 def days_since_epoch(moment: date | datetime) -> float:
     """A date or time on the scale that statistics use."""
     whole = moment if isinstance(moment, datetime) else datetime(moment.year, moment.month, moment.day)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from slackwater.algebra.predicates import pattern_tests
 from slackwater.algebra.relation import (
     Aggregate,
     Expand,
@@ -90,6 +91,7 @@ class Rates:
     write: float = 0.1
     write_byte: float = 0.006
     test: float = 0.015
+    search: float = 0.5
     compute: float = 0.04
     probe: float = 0.015
     emit: float = 0.04
@@ -158,7 +160,7 @@ class EngineCost:
             case Aggregate():
                 return self._aggregate(node, rows)
             case Filter():
-                tests = rate.test * (1 + len(conjuncts(node.predicate)))
+                tests = rate.test * (1 + len(conjuncts(node.predicate))) + rate.search * pattern_tests(node.predicate)
                 return Operator.FILTER, Resources(cpu=tests * rows(node.input).rows)
             case Project():
                 computed = sum(scalar.column is None for _, scalar in node.items)

@@ -7,13 +7,14 @@ from hashlib import blake2s
 
 from slackwater.algebra import types as t
 from slackwater.algebra.predicates import equality_sides
-from slackwater.algebra.relation import Aggregate, AggregateCall, Join, JoinKind, Project, Relation, Union
-from slackwater.algebra.scalar import Scalar, call, cast, conjuncts, literal, reference
+from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, JoinKind, Project, Relation, Union
+from slackwater.algebra.scalar import Scalar, call, cast, conjunction, conjuncts, literal, reference
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.rules.explore.rule import Match, explores
 from slackwater.time.forms import GroupLeaf
 
 _MERGED_BY = {"sum": "sum", "count": "sum", "min": "min", "max": "max"}
+_OF_NULLS = frozenset(("sum", "count", "min", "max", "avg"))
 
 
 def _early(column: Column, meaning: str, kind: t.Type) -> Column:
@@ -46,14 +47,14 @@ def _may_go_early(calls: tuple[tuple[Column, AggregateCall], ...]) -> bool:
     )
 
 
-def _seen(match: Match, node: Aggregate) -> tuple[Join, dict[Column, Scalar]] | None:
+def _seen(match: Match, node: Aggregate, kind: JoinKind) -> tuple[Join, dict[Column, Scalar]] | None:
     """The join below an aggregate, through at most one projection, and what its columns stand for."""
     below = match.seen_through(node.input)
     meanings: dict[Column, Scalar] = {}
     if isinstance(below, Project):
         meanings = below.definitions
         below = match.seen_through(below.input)
-    return (below, meanings) if isinstance(below, Join) and below.kind is JoinKind.INNER else None
+    return (below, meanings) if isinstance(below, Join) and below.kind is kind else None
 
 
 @explores(Aggregate)
@@ -64,7 +65,7 @@ def aggregate_before_join(match: Match, node: Aggregate) -> Iterator[Relation]:
     min and max; the other keys come from R as they are. Not for a condition other than equality, which would tell rows
     of a group apart, nor for an outer join.                                              [Yan & Larson 95]
     """
-    found = _seen(match, node)
+    found = _seen(match, node, JoinKind.INNER)
     if found is None or not node.keys or not node.calls or not _may_go_early(node.calls):
         return
     join, meanings = found
@@ -88,6 +89,72 @@ def aggregate_before_join(match: Match, node: Aggregate) -> Iterator[Relation]:
         late_rows = Aggregate(Join(JoinKind.INNER, left, right, join.condition), plain_keys, tuple(late))
         names = dict(zip(plain_keys, node.keys, strict=True))
         yield Project(late_rows, tuple((names.get(c, c), s) for c, s in restored))
+
+
+@explores(Aggregate)
+def aggregate_before_outer_join(match: Match, node: Aggregate) -> Iterator[Relation]:
+    """γk(L ⟕ R)  =  π(L ⟕ γj(R))      k has a key of L; j: the columns of R that the join reads; arguments from R
+
+    Each group is one row of L with all its partners, which can be added up before they meet it. Without a partner, a
+    count is zero and count(*) one. Arguments are plain columns of R, so that padding makes them null. Conditions on R
+    alone are its filter; any other than these and equality would tell partners apart.    [Yan & Larson 95]
+    """
+    found = _seen(match, node, JoinKind.LEFT)
+    if found is None or not node.calls:
+        return
+    join, meanings = found
+    left, right = join.left, join.right
+    assert isinstance(left, GroupLeaf)
+    keys = [meanings.get(key, reference(key)).column for key in node.keys]
+    if any(key not in left.columns for key in keys) or not match.memo[left.group].properties.is_unique(
+        key for key in keys if key is not None
+    ):
+        return
+    met, own = _met_by(join)
+    calls = [(c, made.map(lambda s: s.substitute(meanings))) for c, made in node.calls]
+    if met is None or not all(_is_padded_to_null(made, right) for _, made in calls):
+        return
+    rows = Filter(right, conjunction(own)) if own else right
+    parts = [(_early(c, f"beside {join.condition.text}", made.type), made) for c, made in calls]
+    grouped = Aggregate(rows, met, tuple(parts))
+    equal = conjunction(p for p in conjuncts(join.condition) if p not in own)
+    items: list[tuple[Column, Scalar]] = [
+        (k, reference(c)) for k, c in zip(node.keys, keys, strict=True) if c is not None
+    ]
+    for (column, made), (part, _) in zip(calls, parts, strict=True):
+        value = reference(part)
+        if made.function in ("count", "count_if"):
+            value = call("coalesce", value, literal(0 if made.arguments else 1))
+        items.append((column, cast(value, column.type) if column.type.is_known else value))
+    yield Project(Join(JoinKind.LEFT, left, grouped, equal), tuple(items))
+
+
+def _met_by(join: Join) -> tuple[tuple[Column, ...] | None, tuple[Scalar, ...]]:
+    """The columns of the right side that equalities with the left read, and conditions on the right side alone."""
+    theirs = frozenset(join.right.columns)
+    met: dict[Column, None] = {}
+    own: list[Scalar] = []
+    for part in conjuncts(join.condition):
+        if part.columns <= theirs and not part.is_random:
+            own.append(part)
+            continue
+        sides = equality_sides(part)
+        columns = (
+            [s.column for s, o in (sides, sides[::-1]) if s.column in theirs and not o.columns & theirs]
+            if sides
+            else []
+        )
+        if len(columns) != 1 or columns[0] is None:
+            return None, ()
+        met[columns[0]] = None
+    return (tuple(met) or None), tuple(own)
+
+
+def _is_padded_to_null(made: AggregateCall, right: Relation) -> bool:
+    """Whether the call says null, or zero, or one for count(*), of a row without a partner."""
+    if made.filter is not None or made.order or made.ignore_nulls or made.function not in _OF_NULLS:
+        return False
+    return all(argument.column in right.columns for argument in made.arguments)
 
 
 @explores(Aggregate)
@@ -153,4 +220,4 @@ def aggregate_before_union(match: Match, node: Aggregate) -> Iterator[Relation]:
     yield Project(Aggregate(together, node.keys, tuple(late)), tuple(restored))
 
 
-RULES = (aggregate_before_join, distinct_arguments_first, aggregate_before_union)
+RULES = (aggregate_before_join, aggregate_before_outer_join, distinct_arguments_first, aggregate_before_union)

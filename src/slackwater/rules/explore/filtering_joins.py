@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from slackwater.algebra.predicates import column_equality
 from slackwater.algebra.relation import Aggregate, Join, JoinKind, Project, Relation
-from slackwater.algebra.scalar import conjuncts, reference
+from slackwater.algebra.scalar import conjunction, conjuncts, equality, reference
 from slackwater.algebra.schema import Column
 from slackwater.rules.explore.rule import Match, explores
 
@@ -68,4 +69,44 @@ def semi_join_as_inner_join(match: Match, node: Join) -> Iterator[Relation]:
     yield _narrowed(Join(JoinKind.INNER, node.left, partners, node.condition), match.memo[match.group].columns)
 
 
-RULES = (push_join_below_inner_join, semi_join_as_inner_join)
+def _aggregate_below(match: Match, leaf: Relation) -> tuple[Aggregate, dict[Column, Column], Project | None] | None:
+    """The aggregate that an input is, which of the input's columns are its keys, and the projection between them."""
+    seen = match.seen_through(leaf)
+    between = seen if isinstance(seen, Project) else None
+    if between is not None:
+        seen = match.seen_through(between.input)
+    if not isinstance(seen, Aggregate) or not seen.keys:
+        return None
+    items = between.items if between is not None else tuple((c, reference(c)) for c in seen.columns)
+    keys = {column: key for column, scalar in items if (key := scalar.column) is not None and key in seen.keys}
+    return seen, keys, between
+
+
+@explores(Join)
+def semi_join_before_aggregate(match: Match, node: Join) -> Iterator[Relation]:
+    """γk(R) ⋈ S  =  γk(R ⋉ S) ⋈ S      equality of keys of the aggregate with columns of S; for ⋉ and S ⟕ γk(R) too
+
+    A group that meets no row of S is not asked for, so its rows need not be added up. Where S is small, or never
+    changes, little of R is left. Not where groups without a partner are wanted.        [Galindo-Legaria & Joshi 01]
+    """
+    for grouped, other in ((node.left, node.right), (node.right, node.left)):
+        wanted = node.kind in (JoinKind.INNER, JoinKind.SEMI) or (node.kind is JoinKind.LEFT and grouped is node.right)
+        below = _aggregate_below(match, grouped) if wanted else None
+        if below is None:
+            continue
+        aggregate, keys, between = below
+        theirs = frozenset(other.columns)
+        pairs = [pair for part in conjuncts(node.condition) if (pair := column_equality(part)) is not None]
+        meet = [(keys[a], b) for pair in pairs for a, b in (pair, pair[::-1]) if a in keys and b in theirs]
+        if not meet or isinstance(match.seen_through(aggregate.input), Join):
+            continue
+        partners = _narrowed(other, tuple(dict.fromkeys(b for _, b in meet)))
+        found = conjunction(equality(reference(a), reference(b)) for a, b in meet)
+        fewer: Relation = replace(aggregate, input=Join(JoinKind.SEMI, aggregate.input, partners, found))
+        if between is not None:
+            fewer = Project(fewer, between.items)
+        left, right = (fewer, other) if grouped is node.left else (other, fewer)
+        yield Join(node.kind, left, right, node.condition)
+
+
+RULES = (push_join_below_inner_join, semi_join_as_inner_join, semi_join_before_aggregate)
