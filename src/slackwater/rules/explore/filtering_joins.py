@@ -87,7 +87,7 @@ def semi_join_before_aggregate(match: Match, node: Join) -> Iterator[Relation]:
     """γk(R) ⋈ S  =  γk(R ⋉ S) ⋈ S      equality of keys of the aggregate with columns of S; for ⋉ and S ⟕ γk(R) too
 
     A group that meets no row of S is not asked for, so its rows need not be added up. Where S is small, or never
-    changes, little of R is left. Not where groups without a partner are wanted.        [Galindo-Legaria & Joshi 01]
+    changes, little of R is left. Not where groups without a partner are wanted.        [Galindo-Legaria & Joshi 2001]
     """
     for grouped, other in ((node.left, node.right), (node.right, node.left)):
         wanted = node.kind in (JoinKind.INNER, JoinKind.SEMI) or (node.kind is JoinKind.LEFT and grouped is node.right)
