@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from threading import Barrier, Thread
 from typing import cast
 
 import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
 from pyspark.errors import PySparkAttributeError, PySparkException
 from pyspark.sql import SparkSession
 
 from slackwater.errors import UserError
-from slackwater.spark.metrics import NOTHING, Measured, jvm_cpu_seconds, measuring
+from slackwater.spark.metrics import NOTHING, Measured, _measured, jvm_cpu_seconds, measuring
 
 SOME = Measured(1.5, 0.5, 0.75, 10, 2, 100, 20, 30, 400, 0, 1, 2)
 
@@ -149,3 +152,53 @@ def test_the_jvm_tells_its_cpu_time(spark: SparkSession) -> None:
     assert before is not None
     assert after is not None
     assert 0 < before <= after
+
+
+class Forgetful:
+    """As much of a driver as a measurement sees; of two stages, Spark has forgotten the first."""
+
+    class Gone(Py4JJavaError):  # type: ignore[misc]
+        def __init__(self) -> None:
+            Exception.__init__(self, "NoSuchElementException")
+
+    class Stages(list[int]):
+        def apply(self, position: int) -> int:
+            return self[position]
+
+        def size(self) -> int:
+            return len(self)
+
+    class Stage:
+        def status(self) -> str:
+            return "COMPLETE"
+
+        def __getattr__(self, name: str) -> Callable[[], int]:
+            return lambda: 2_000_000_000 if name == "executorCpuTime" else 1
+
+    def __getattr__(self, name: str) -> Callable[[], Forgetful]:
+        return lambda: self
+
+    def waitUntilEmpty(self, milliseconds: int) -> None:
+        """Nothing to wait for."""
+
+    def getJobIdsForTag(self, tag: str) -> list[int]:
+        return [7]
+
+    def job(self, number: int) -> Forgetful:
+        return self
+
+    def stageIds(self) -> Forgetful.Stages:
+        return Forgetful.Stages([1, 2])
+
+    def lastStageAttempt(self, number: int) -> Forgetful.Stage:
+        if number == 1:
+            raise Forgetful.Gone
+        return Forgetful.Stage()
+
+
+def test_stages_that_spark_has_forgotten_were_skipped() -> None:
+    class Driver:
+        _jsc = Forgetful()
+
+    found = _measured(cast(SparkContext, Driver()), "tag", 1.5)
+    assert (found.wall_s, found.cpu_s, found.jobs, found.tasks) == (1.5, 2.0, 1, 3)

@@ -67,7 +67,13 @@ class Cost:
     def of_manifest(cls, manifest: Manifest) -> Cost:
         """What a committed run says of itself; one that had nothing to compute has cost nothing."""
         told = manifest.total
-        return cls(*(float(told.get(name) or 0.0) for name in ("cpu_s", "process_cpu_s", "wall_s")))
+        return cls.checked(told.get("cpu_s"), told.get("process_cpu_s"), told.get("wall_s")) if told else cls(0, 0, 0)
+
+    @classmethod
+    def checked(cls, cpu_s: float | None, process_cpu_s: float | None, wall_s: float | None) -> Cost:
+        if cpu_s is None or process_cpu_s is None or wall_s is None:
+            raise UserError("this Spark does not say what work costs", hint="benchmarks need the driver at hand")
+        return cls(cpu_s, process_cpu_s, wall_s)
 
 
 @dataclass(frozen=True)
@@ -215,10 +221,8 @@ class Trial:
         with measuring(self._session, f"batch {self._query.name}") as measured:
             run_statement(self._session, insert)
         after = jvm_cpu_seconds(self._session)
-        cpu_s = measured.result.cpu_s
-        if cpu_s is None or before is None or after is None:
-            raise UserError("this Spark does not say what work costs", hint="benchmarks need the driver at hand")
-        return Cost(cpu_s, after - before, measured.result.wall_s)
+        process = after - before if before is not None and after is not None else None
+        return Cost.checked(measured.result.cpu_s, process, measured.result.wall_s)
 
     def _batch(self, run: int) -> Path:
         return self._directory / f"batch-{run}"

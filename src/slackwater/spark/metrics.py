@@ -19,7 +19,7 @@ from typing import Any, Self, TypeVar
 from uuid import uuid4
 
 from py4j.clientserver import ClientServer
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -189,10 +189,17 @@ def _measured(context: SparkContext, tag: str, wall_s: float) -> Measured:
     jobs = list(spark.statusTracker().getJobIdsForTag(tag))
     total = replace(NOTHING, wall_s=wall_s, jobs=len(jobs))
     for stage_id in {stage_id for job in jobs for stage_id in _elements(store.job(job).stageIds())}:
-        stage = store.lastStageAttempt(stage_id)
-        if str(stage.status()) not in ("SKIPPED", "PENDING"):
+        stage = _last_attempt(store, stage_id)
+        if stage is not None and str(stage.status()) not in ("SKIPPED", "PENDING"):
             total += _of_stage(stage)
     return total
+
+
+def _last_attempt(store: Any, stage_id: int) -> Any:
+    """A stage, unless Spark has forgotten it: beyond `spark.ui.retainedStages` those that were skipped go first."""
+    with suppress(Py4JJavaError):
+        return store.lastStageAttempt(stage_id)
+    return None
 
 
 def _of_stage(stage: Any) -> Measured:
