@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from slackwater.algebra.relation import Query, Relation, Scan, Union
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.algebra.types import BIGINT
@@ -42,7 +44,7 @@ def union(*scans: Scan) -> Union:
 
 
 def test_a_state_that_only_grows_computes_what_is_new() -> None:
-    compiled = compile_step(step(union(scan("kept"), scan("news"))), states=["kept"])
+    compiled = compile_step(step(union(scan("kept"), scan("news"))), states={"kept": scan("kept")})
     assert compiled.grows_from == "kept"
     assert compiled.reads == {"news"}
     assert compiled.select is not None
@@ -50,13 +52,13 @@ def test_a_state_that_only_grows_computes_what_is_new() -> None:
 
 
 def test_it_may_grow_from_several_sides() -> None:
-    compiled = compile_step(step(union(scan("kept"), scan("news"), scan("more"))), states=["kept"])
+    compiled = compile_step(step(union(scan("kept"), scan("news"), scan("more"))), states={"kept": scan("kept")})
     assert compiled.grows_from == "kept"
     assert compiled.reads == {"news", "more"}
 
 
 def test_what_is_no_state_does_not_grow() -> None:
-    compiled = compile_step(step(union(scan("kept"), scan("news"))), states=["another"])
+    compiled = compile_step(step(union(scan("kept"), scan("news"))), states={"another": scan("kept")})
     assert compiled.grows_from is None
     assert compiled.reads == {"kept", "news"}
 
@@ -65,29 +67,68 @@ def test_a_state_with_other_names_does_not_grow() -> None:
     kept = scan("kept")
     names = tuple(Column(ColumnId(f"x{n}"), f"x{n}", BIGINT) for n in range(2))
     renamed = Union((kept, scan("news")), names, (kept.columns, scan("news").columns))
-    assert compile_step(step(renamed), states=["kept"]).grows_from is None
+    assert compile_step(step(renamed), states={"kept": scan("kept")}).grows_from is None
 
 
 def test_a_state_with_columns_in_another_order_does_not_grow() -> None:
     kept = scan("kept")
     turned = Union((kept, scan("news")), kept.columns[::-1], (kept.columns[::-1], scan("news").columns[::-1]))
-    assert compile_step(step(turned), states=["kept"]).grows_from is None
+    assert compile_step(step(turned), states={"kept": scan("kept")}).grows_from is None
 
 
 def test_nothing_new_leaves_the_state_as_it_is() -> None:
-    compiled = compile_step(step(union(scan("kept"), scan("news"))), states=["kept"], empty=["news"])
+    compiled = compile_step(step(union(scan("kept"), scan("news"))), states={"kept": scan("kept")}, empty=["news"])
     assert (compiled.grows_from, compiled.select, compiled.reads) == ("kept", None, frozenset())
 
 
 def test_a_state_from_nothing_is_nothing() -> None:
-    compiled = compile_step(step(union(scan("kept"), scan("news"))), states=["kept"], empty=["news", "kept"])
+    compiled = compile_step(
+        step(union(scan("kept"), scan("news"))), states={"kept": scan("kept")}, empty=["news", "kept"]
+    )
     assert (compiled.grows_from, compiled.select) == (None, None)
 
 
 def test_an_empty_state_is_left_out() -> None:
-    compiled = compile_step(step(union(scan("kept"), scan("news"))), states=["kept"], empty=["kept"])
+    compiled = compile_step(step(union(scan("kept"), scan("news"))), states={"kept": scan("kept")}, empty=["kept"])
     assert compiled.grows_from is None
     assert compiled.reads == {"news"}
+
+
+SUMS = "SELECT a, sum(b) AS b FROM {} GROUP BY a"
+
+
+def merged(sql: str, saved: str, *empty: str) -> str | None:
+    """The state, saved by a query over `news`, that another query leaves as it is."""
+    kept = query(saved.format("news")).relation
+    return compile_step(step(query(sql).relation), states={"kept": kept}, empty=empty).grows_from
+
+
+def test_groups_that_are_merged_with_nothing_stay_as_they_are() -> None:
+    union_of_both = "SELECT a, sum(b) AS b FROM (SELECT * FROM kept UNION ALL SELECT * FROM more) GROUP BY a"
+    assert merged(union_of_both, SUMS, "more") == "kept"
+    assert merged(union_of_both, SUMS) is None
+    assert merged(union_of_both, "SELECT a, b FROM {}", "more") is None
+    assert merged(SUMS.format("kept"), SUMS) == "kept"
+    assert merged("SELECT a, max(b) AS b FROM kept GROUP BY a", SUMS) == "kept"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT a, count(b) AS b FROM kept GROUP BY a",
+        "SELECT a, sum(b + 1) AS b FROM kept GROUP BY a",
+        "SELECT a, sum(b) + 1 AS b FROM kept GROUP BY a",
+        "SELECT a, sum(b) FILTER (WHERE b > 1) AS b FROM kept GROUP BY a",
+        "SELECT b AS a, sum(a) AS b FROM kept GROUP BY b",
+        "SELECT a, sum(a) AS b FROM kept GROUP BY a",
+        "SELECT sum(b) AS b, a FROM kept GROUP BY a",
+        "SELECT a, sum(b) AS c FROM kept GROUP BY a",
+        "SELECT a, sum(b) AS b FROM kept WHERE b > 1 GROUP BY a",
+        "SELECT max(a) AS a, sum(b) AS b FROM kept",
+    ],
+)
+def test_groups_that_change_are_computed(sql: str) -> None:
+    assert merged(sql, SUMS) is None
 
 
 def test_a_join_with_nothing_is_nothing() -> None:

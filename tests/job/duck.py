@@ -106,7 +106,12 @@ def without_spark(outputs: Sequence[tuple[str, str]] = OUTPUTS) -> Iterator[tupl
     """A session of DuckDB, and in the block everything that would ask Spark asks it."""
     duck = Duck()
 
-    def columns_of_files(_: Session, __: str, directory: str, paths: Sequence[str], *___: object) -> tuple[Field, ...]:
+    def columns_of_files(
+        _: Session, __: str, directory: str, paths: Sequence[str], ___: object, schema_text: str | None = None
+    ) -> tuple[Field, ...]:
+        if schema_text is not None:
+            told = [column.split() for column in schema_text.split(",")]
+            return tuple(Field(name, Type.parse(kind.lower())) for name, kind in told)
         schema = pq.read_schema(Path(directory) / paths[0])
         return tuple(Field(field.name, spark_type(field.type)) for field in schema)
 

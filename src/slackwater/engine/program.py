@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from slackwater.algebra.relation import Project, Query, Relation, Scan, Union, Values
-from slackwater.algebra.scalar import reference
-from slackwater.algebra.schema import Field
+from slackwater.algebra.relation import Aggregate, Project, Query, Relation, Scan, Union, Values
+from slackwater.algebra.scalar import Scalar, cast, reference
+from slackwater.algebra.schema import Column, Field
 from slackwater.engine.hints import sends
 from slackwater.engine.views import quoted_name, quoted_text
 from slackwater.plan.plan import Purpose, Step
@@ -54,9 +54,13 @@ class Compiled:
 
 
 def compile_step(
-    step: Step, *, states: Collection[str] = (), empty: Collection[str] = (), rows: Mapping[str, float] | None = None
+    step: Step,
+    *,
+    states: Mapping[str, Relation] | None = None,
+    empty: Collection[str] = (),
+    rows: Mapping[str, float] | None = None,
 ) -> Compiled:
-    """A step without what is known to be empty; `states` names what earlier steps saved, which it may add to.
+    """A step without what is known to be empty; `states` is what earlier steps saved, which it may add to.
 
     `rows` counts sources and states, for hints on how to join them.
     """
@@ -67,7 +71,7 @@ def compile_step(
         return Compiled(step, emit(query, "spark", like_spark=True, sends=sent), _reads(relation))
     if isinstance(relation, Values) and not relation.rows:
         return Compiled(step, None, frozenset())
-    grown = _growth(relation, states)
+    grown = _growth(relation, states or {})
     if grown is None:
         return Compiled(step, emit(relation, "spark", like_spark=True, sends=sent), _reads(relation))
     state, rest = grown
@@ -96,9 +100,9 @@ def _emptied(relation: Relation, empty: frozenset[str], done: dict[int, Relation
     return known[id(relation)]
 
 
-def _growth(relation: Relation, states: Collection[str]) -> tuple[str, Relation | None] | None:
+def _growth(relation: Relation, states: Mapping[str, Relation]) -> tuple[str, Relation | None] | None:
     """The state that a relation is all of, and what it adds to it."""
-    whole = _state_of(relation, states)
+    whole = _state_of(relation, states) or _state_merged_with_nothing(relation, states)
     if whole is not None:
         return whole, None
     if not isinstance(relation, Union):
@@ -113,6 +117,54 @@ def _growth(relation: Relation, states: Collection[str]) -> tuple[str, Relation 
         items = tuple((n, reference(c)) for n, c in zip(relation.names, relation.sources[1], strict=True))
         return state, Project(others[0], items)
     return state, Union(tuple(others), relation.names, relation.sources[1:])
+
+
+def _state_merged_with_nothing(relation: Relation, states: Mapping[str, Relation]) -> str | None:
+    """The state of one row a group whose groups a relation adds up once more, each being alone."""
+    whole = relation.input if isinstance(relation, Project) else relation
+    if not isinstance(whole, Aggregate):
+        return None
+    below, passed = _passed_through(whole.input)
+    name = _state_of(below, states)
+    if name is None or not isinstance(below, Scan):
+        return None
+    spelt = output_names(below.columns)
+    keys = {spelt[passed[key]] for key in whole.keys if key in passed}
+    if len(keys) < len(whole.keys) or keys != _group_names(states[name]):
+        return None
+    same = {reference(key): passed[key] for key in whole.keys}
+    for column, call in whole.calls:
+        of = call.arguments[0].column if len(call.arguments) == 1 else None
+        if call.function in _OF_ONE and of in passed and call.filter is None:
+            same |= {reference(column): passed[of], cast(reference(column), passed[of].type): passed[of]}
+    items = relation.items if isinstance(relation, Project) else tuple((c, reference(c)) for c in whole.columns)
+    origins = [same.get(scalar) for _, scalar in items]
+    named = list(output_names(relation.columns).values()) == list(spelt.values())
+    return name if named and origins == list(below.columns) else None
+
+
+_OF_ONE = ("sum", "min", "max")
+"""Aggregates that return a value which is alone in its group."""
+
+
+def _passed_through(relation: Relation) -> tuple[Relation, dict[Column, Column]]:
+    """What lies below projections that only choose and rename, and which of its columns each column is."""
+    if not isinstance(relation, Project):
+        return relation, {column: column for column in relation.columns}
+    below, known = _passed_through(relation.input)
+    return below, {c: known[s.column] for c, s in relation.items if s.column is not None and s.column in known}
+
+
+def _group_names(relation: Relation) -> set[str] | None:
+    """The names of the columns by which a saved relation has one row a group."""
+    items: tuple[tuple[Column, Scalar], ...] = tuple((column, reference(column)) for column in relation.columns)
+    spelt = output_names(relation.columns)
+    if isinstance(relation, Project):
+        items, relation = relation.items, relation.input
+    if not isinstance(relation, Aggregate):
+        return None
+    names = {scalar.column: spelt[column] for column, scalar in items if scalar.column in relation.keys}
+    return set(names.values()) if len(names) == len(relation.keys) else None
 
 
 def _state_of(relation: Relation, states: Collection[str]) -> str | None:

@@ -75,7 +75,10 @@ class Cycle:
 
     def record(self) -> CycleRecord:
         path = self.directory / "cycle.json"
-        record = read_record(path, CycleRecord)
+        try:
+            record = read_record(path, CycleRecord)
+        except StateError as error:
+            raise StateError(error.message, place=error.place, hint=BEGIN_AGAIN) from None
         if record is None:
             raise StateError("this file is missing", place=Place(str(path)), hint=BEGIN_AGAIN)
         return record

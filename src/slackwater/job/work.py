@@ -110,7 +110,7 @@ class Work:
         return self._compile(self.plan.run(self.run))
 
     def _compile(self, steps: Sequence[Step]) -> dict[str, Compiled]:
-        saved = {step.name for step in self.plan.states}
+        saved = {step.name: step.relation for step in self.plan.states}
         found: dict[str, Compiled] = {}
         for step in steps:
             compiled = compile_step(step, states=saved, empty=self.empty, rows=self.rows)
