@@ -29,9 +29,15 @@ class Started:
         job, query = self.files
         return (
             f"write your query into {query}",
-            f"say in {job} when it runs, and where its tables are",
-            "look up the other keys in docs/job-file.md",
+            f"say in {job} when it runs, and where its tables are (every key: docs/job-file.md)",
+            f"slackwater plan{self._where}: what each run would do, and whether that is cheaper than batch",
+            f"slackwater run{self._where}: the next run; have it called at each time of the schedule",
         )
+
+    @property
+    def _where(self) -> str:
+        """How the job is named from here."""
+        return "" if self.directory == Path() else f" --job {self.directory}"
 
     def as_json(self) -> Json:
         return {"files": [str(file) for file in self.files], "next": list(self.next_steps)}

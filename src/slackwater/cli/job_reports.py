@@ -21,6 +21,15 @@ from slackwater.job.work import Work
 
 MOST_ROWS = 10
 
+TIMES = (("wall", "wall_s"), ("executor CPU", "cpu_s"), ("JVM CPU", "process_cpu_s"))
+SIZES = (
+    ("read", "bytes_read"),
+    ("written", "bytes_written"),
+    ("shuffled", "bytes_shuffled"),
+    ("spilled", "bytes_spilled"),
+    ("peak memory", "peak_memory"),
+)
+
 
 def _table(*columns: str, left: int = 1) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 3, 0, 0))
@@ -58,7 +67,7 @@ class RunReport:
 
     def as_text(self) -> RenderableType:
         if not self.done:
-            return Text.assemble("nothing to do: ", self._state())
+            return Text.assemble("nothing to do; ", self._state())
         parts: list[RenderableType] = []
         for manifest in self.done:
             parts += [_run_line(manifest), *([_steps_table(manifest.steps)] if manifest.steps else []), Text()]
@@ -194,7 +203,7 @@ class StatusReport:
         parts: list[RenderableType] = [Text(f"{self.name} · {cycle}", style="bold"), table]
         parts += [Text(run.damaged, style="red") for run in self.status.runs if run.damaged]
         parts.append(Text(f"waiting: {waiting or 'nothing'}"))
-        if self.output.exists():
+        if self.output.is_symlink():
             parts.append(Text(f"the answer: {self.output}"))
         return Group(*parts)
 
@@ -220,28 +229,22 @@ class HistoryReport:
     def as_text(self) -> RenderableType:
         if not self.runs:
             return Text("no run is committed yet")
-        columns = ("cycle", "run", "time", "finished", "arrived", "delivered")
-        measured = ("wall", "CPU", "process CPU", "read", "written", "shuffled", "spilled", "peak memory")
-        table = _table(*columns, *measured, left=4)
+        table = _table("cycle", "run", "finished (UTC)", "arrived", "delivered", *(name for name, _ in TIMES), left=3)
         for manifest in self.runs:
-            total = manifest.total
             table.add_row(
                 str(manifest.cycle),
-                str(manifest.run),
-                manifest.time,
+                f"{manifest.run} · {manifest.time}",
                 manifest.finished[:19].replace("T", " "),
                 amount(sum(manifest.arrived.values())),
                 amount(manifest.output.rows) if manifest.output is not None else "",
-                *(seconds(_measured(total, name)) for name in ("wall_s", "cpu_s", "process_cpu_s")),
-                *(
-                    size(_measured(total, name))
-                    for name in ("bytes_read", "bytes_written", "bytes_shuffled", "bytes_spilled", "peak_memory")
-                ),
+                *(seconds(_measured(manifest.total, name)) for _, name in TIMES),
             )
         parts: list[RenderableType] = [table]
         for manifest in self.runs if self.steps else ():
             title = f"cycle {manifest.cycle}, run {manifest.run} · {manifest.time}"
-            parts += [Text(), Text(title, style="bold"), _steps_table(manifest.steps)]
+            told = ", ".join(f"{what} {size(_measured(manifest.total, name))}" for what, name in SIZES)
+            parts += [Text(), Text.assemble((title, "bold cyan"), f" · {told if manifest.total else manifest.note}")]
+            parts += [_steps_table(manifest.steps)] if manifest.steps else []
         return Group(*parts)
 
 

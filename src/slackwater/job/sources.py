@@ -186,7 +186,8 @@ def _option(value: str | int | float | bool) -> str:
 def unreadable(source: str, path: Path, error: Exception) -> UserError:
     """The error for a data file that is not what its format says."""
     first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return UserError(f"source `{source}`: this file cannot be read ({first})", place=Place(str(path)))
+    hint = "mend it or take it away, then run again; a file should appear by a rename, when it is complete"
+    return UserError(f"source `{source}`: this file cannot be read ({first})", place=Place(str(path)), hint=hint)
 
 
 def _partitions(path: str) -> frozenset[str]:

@@ -105,7 +105,7 @@ def count(rows: float) -> str:
 def _run_lines(plan: Plan, run: int, *, costs: bool, rows: bool) -> Iterator[str]:
     heading = [f"run {run} of {len(plan.times)}"]
     heading += [plan.time(run)] if plan.time(run) != f"run {run}" else []
-    heading.append(f"weight {number(plan.weight(run))}")
+    heading.append(f"weight {plan.weight(run):g}")
     if costs:
         heading.append(f"cost {number(plan.cost[run - 1])} (batch {number(plan.batch_cost[run - 1])})")
     yield " · ".join(heading)

@@ -1,10 +1,12 @@
 """What Spark itself says of a query or a table: names, order and types of the columns.
 
-Analysis only: nothing runs. Spark's refusal of a query becomes a `BindError` with Spark's own words.
+Analysis only: nothing runs. Spark's refusal of a query becomes a `ParseError` or a `BindError` with Spark's own words,
+at the line and column that Spark names.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from pyspark.errors import AnalysisException, ParseException
@@ -13,7 +15,10 @@ from pyspark.sql.types import StructType
 
 from slackwater.algebra.schema import Field, TableSchema
 from slackwater.algebra.types import Type
-from slackwater.errors import BindError, ParseError, Place
+from slackwater.errors import BindError, ParseError, Place, did_you_mean
+
+_POSITION = re.compile(r"\bline (\d+),? pos (\d+)")
+_NO_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
 
 
 def output_fields(session: SparkSession, text: str, file: str | None = None) -> tuple[Field, ...]:
@@ -21,9 +26,23 @@ def output_fields(session: SparkSession, text: str, file: str | None = None) -> 
     try:
         return fields_of(session.sql(text).schema)
     except ParseException as error:
-        raise ParseError(_words(error), place=Place(file)) from None
+        raise ParseError(_words(error), place=_place(error, file)) from None
     except AnalysisException as error:
-        raise BindError(_words(error), place=Place(file)) from None
+        raise BindError(_words(error), place=_place(error, file), hint=_hint(session, error)) from None
+
+
+def _place(error: AnalysisException, file: str | None) -> Place:
+    """Where Spark found the mistake; it counts columns from zero."""
+    found = _POSITION.search(str(error))
+    return Place(file, int(found[1]), int(found[2]) + 1) if found else Place(file)
+
+
+def _hint(session: SparkSession, error: AnalysisException) -> str | None:
+    if error.getCondition() != _NO_TABLE:
+        return None
+    name = (error.getMessageParameters() or {}).get("relationName", "").strip("`")
+    views = [row["tableName"] for row in session.sql("SHOW TABLES").collect() if row["isTemporary"]]
+    return did_you_mean(name, (view for view in views if "__" not in view))
 
 
 def table_schema(
@@ -57,5 +76,5 @@ def _is_aggregate(session: SparkSession, name: str) -> bool:
 
 
 def _words(error: AnalysisException) -> str:
-    message = error.getMessage() or str(error)
-    return message.strip().splitlines()[0]
+    message = (error.getMessage() or str(error)).strip().splitlines()[0]
+    return re.sub(r"\s*SQLSTATE: \w{5}.*", "", message)

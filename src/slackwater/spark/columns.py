@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
@@ -15,6 +16,7 @@ from slackwater.algebra.types import Type
 from slackwater.engine.views import escaped_path
 from slackwater.errors import BindError, Place, RunError, UserError
 from slackwater.spark.analyze import fields_of
+from slackwater.spark.statements import our_error
 
 
 def columns_of_files(
@@ -33,9 +35,13 @@ def columns_of_files(
         reader = reader.option("basePath", directory)
     try:
         return fields_of(reader.load([escaped_path(f"{directory}/{path}") for path in paths]).schema)
-    except PySparkException as error:
-        words = (error.getMessage() or str(error)).strip().splitlines()[0]
-        raise UserError(f"Spark cannot read these files as {format}: {words}", place=Place(directory)) from None
+    except (PySparkException, Py4JError) as error:
+        found = our_error(error)
+        raise UserError(
+            f"Spark cannot read these files as {format}: {found.message}",
+            place=found.place or Place(directory),
+            hint=found.hint or "mend or take away what is broken, then run again",
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -88,9 +94,10 @@ def spread_of_columns(session: SparkSession, view: str, fields: Sequence[Field])
             items.append(f"avg(length({name})) AS w{number}")
     try:
         (row,) = session.sql(f"SELECT {', '.join(items)} FROM `{view}`").collect()
-    except PySparkException as error:
-        words = (error.getMessage() or str(error)).strip().splitlines()[0]
-        raise RunError(f"the columns of `{view}` cannot be counted: {words}") from None
+    except (PySparkException, Py4JError) as error:
+        found_error = our_error(error)
+        message = f"the columns of `{view}` cannot be counted: {found_error.message}"
+        raise RunError(message, place=found_error.place, hint=found_error.hint) from None
     told = row.asDict()
     rows = float(told["rows"])
     found: dict[str, Spread] = {}
