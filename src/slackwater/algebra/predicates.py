@@ -20,6 +20,15 @@ def column_equality(scalar: Scalar) -> tuple[Column, Column] | None:
     return None
 
 
+def column_inequality(scalar: Scalar) -> tuple[Column, Column] | None:
+    """The two columns of a plain `a <> b`."""
+    tree = scalar.tree
+    if not isinstance(tree, exp.NEQ):
+        return None
+    left, right = (Scalar.of(side.copy(), scalar.columns).column for side in (tree.this, tree.expression))
+    return (left, right) if left is not None and right is not None else None
+
+
 @once_per_scalar
 def equality_sides(scalar: Scalar) -> tuple[Scalar, Scalar] | None:
     """Both sides of `a = b`, whatever they are."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from slackwater.algebra.properties import Columns, derive
+from slackwater.algebra.properties import Columns, Properties, derive
 from slackwater.algebra.relation import Relation, Scan
 from slackwater.algebra.schema import Column
 from slackwater.algebra.stability import unstable_columns
@@ -82,13 +82,20 @@ class Memo:
                 expression.columns,
                 known,
                 self.tables.mask(known.changing_tables),
-                retracts=not known.monotone or bool(known.changing_tables & self.retracting),
+                retracts=self._retracts(known),
                 unstable=unstable_columns(expression, [self._unstable(below) for below in expression.inputs]),
                 expressions=[expression],
             )
         )
         self._owner[expression] = group
         return group
+
+    def retracts(self, expression: Relation) -> bool:
+        """Whether deltas computed by this expression may take rows away, be it only to bring them back."""
+        return self._retracts(derive(expression))
+
+    def _retracts(self, known: Properties) -> bool:
+        return not known.monotone or bool(known.changing_tables & self.retracting)
 
     def _unstable(self, below: Relation) -> Columns:
         return self._groups[below.group].unstable if isinstance(below, GroupLeaf) else frozenset()

@@ -11,6 +11,7 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from slackwater.algebra.relation import Relation
 from slackwater.memo.group import Alternative
 from slackwater.memo.memo import Memo
 from slackwater.rules.catalogue import RuleBook
@@ -97,7 +98,7 @@ class Explorer:
         if rule.family in (Family.INTRA, Family.INTER) and rule.name in (MERGE, LAST_RESORT, "complete_positive_part"):
             expressions = expressions[:1]
         for node in expressions:
-            if not isinstance(node, rule.of):
+            if not isinstance(node, rule.of) or self._says_too_much(form, node):
                 continue
             for tree in rule.expand(Goal(form, node, self.memo)):
                 alternative = Alternative(tree, rule.name, group.found_by.get(node, ""))
@@ -108,6 +109,11 @@ class Explorer:
             if self.after_firing is not None:
                 self.after_firing()
         return found
+
+    def _says_too_much(self, form: Form, node: Relation) -> bool:
+        """Whether an equal expression takes rows away and brings them back, where the relation itself only grows."""
+        plain_delta = form.kind is Kind.DELTA and not form.signed and not form.partial
+        return plain_delta and node is not self.memo[form.group].expressions[0] and self.memo.retracts(node)
 
     def _cut_circles(self) -> None:
         """A delta that is only a difference of snapshots must not make one of those snapshots."""
