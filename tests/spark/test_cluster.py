@@ -8,14 +8,18 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.spark.servers import master, worker
+from pyspark import SparkContext
+from tests.spark.servers import HOST, free_port, master, worker
 from tests.spark.small_job import write_job
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+from slackwater.errors import MachineError, UserError
+from slackwater.spark.session import open_session
 
 HERE = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
+@pytest.mark.spark
 def test_a_worker_is_lost_in_the_middle_of_a_run(tmp_path: Path) -> None:
     conf = {
         "spark.executor.memory": "512m",
@@ -37,3 +41,17 @@ def test_a_worker_is_lost_in_the_middle_of_a_run(tmp_path: Path) -> None:
     assert told["rows"] == 3
     assert told["states"] > 0
     assert all(total["cpu_s"] > 0 for total in told["total"][1:])
+
+
+def test_no_master_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As in a process where no Spark has been started yet.
+    monkeypatch.setattr(SparkContext, "_active_spark_context", None)
+    first, second = free_port(), free_port()
+    with pytest.raises(
+        MachineError, match=f"no Spark master listens at {HOST}:{first}: .*; {HOST}:{second}: "
+    ) as raised:
+        open_session("tests", f"spark://{HOST}:{first},{HOST}:{second}")
+    assert raised.value.hint is not None
+    assert "start-master.sh" in raised.value.hint
+    with pytest.raises(UserError, match="is no address of a Spark master"):
+        open_session("tests", "spark://somewhere")

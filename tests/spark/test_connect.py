@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.spark.servers import HOST, connect_server, free_port
-from tests.spark.small_job import write_job
+from tests.spark.small_job import arrive, write_job
 
 from slackwater.errors import MachineError, UserError
 from slackwater.spark.session import open_session
@@ -34,10 +34,10 @@ def test_a_job_through_connect(tmp_path: Path) -> None:
         write_job(tmp_path / "wrong", {"connect": url})
         text = (tmp_path / "wrong" / "slackwater.yml").read_text(encoding="utf-8").replace("s.price", "s.prize")
         (tmp_path / "wrong" / "slackwater.yml").write_text(text, encoding="utf-8")
-        _arrived_once(tmp_path / "wrong")
+        arrive(tmp_path / "wrong", 1)
         wrong = _cli("plan", "--job", str(tmp_path / "wrong"))
         write_job(tmp_path / "fixed", {"connect": url, "conf": {"spark.executor.memory": "2g"}})
-        _arrived_once(tmp_path / "fixed")
+        arrive(tmp_path / "fixed", 1)
         fixed = _cli("plan", "--job", str(tmp_path / "fixed"))
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -51,12 +51,6 @@ def test_a_job_through_connect(tmp_path: Path) -> None:
     assert "Traceback" not in wrong.stderr
     assert fixed.returncode == 1
     assert "does not take `spark.executor.memory: 2g`" in fixed.stderr
-
-
-def _arrived_once(directory: Path) -> None:
-    from tests.spark.small_job import arrive
-
-    arrive(directory, 1)
 
 
 def test_nobody_listens() -> None:

@@ -95,7 +95,7 @@ def _connected(url: str, conf: Mapping[str, str]) -> SparkSession:
 
 
 def _check_listening(url: str) -> None:
-    """Whether there is anyone at all: the client itself would try for ten minutes."""
+    """Refuses an address where nobody is at all: the client itself would try for ten minutes."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port or CONNECT_PORT
@@ -103,11 +103,34 @@ def _check_listening(url: str) -> None:
         host, port = None, CONNECT_PORT
     if host is None or not url.startswith("sc://"):
         raise UserError(f"`{url}` is no address of a Spark Connect server", hint="write it as sc://host:15002")
+    if problem := _silence(host, port):
+        hint = "start one with `$SPARK_HOME/sbin/start-connect-server.sh`, or mend `spark: {connect: ...}`"
+        raise MachineError(f"no Spark Connect server listens at {host}:{port}: {problem}", hint=hint)
+
+
+def _check_master(master: str) -> None:
+    """The same for a standalone cluster, of whose masters one is enough: Spark itself would try for a minute."""
+    if not master.startswith("spark://"):
+        return
+    problems = []
+    for host, _, port in (address.rpartition(":") for address in master.removeprefix("spark://").split(",")):
+        if not host or not port.isdigit():
+            raise UserError(f"`{master}` is no address of a Spark master", hint="write it as spark://host:7077")
+        problem = _silence(host.strip("[]"), int(port))
+        if problem is None:
+            return
+        problems.append(f"{host}:{port}: {problem}")
+    hint = "start one with `$SPARK_HOME/sbin/start-master.sh`, or mend `spark: {master: ...}`"
+    raise MachineError(f"no Spark master listens at {'; '.join(problems)}", hint=hint)
+
+
+def _silence(host: str, port: int) -> str | None:
+    """Why nobody answers at an address; None where somebody does."""
     try:
         socket.create_connection((host, port), timeout=SECONDS_TO_ANSWER).close()
-    except OSError as error:
-        hint = "start one with `$SPARK_HOME/sbin/start-connect-server.sh`, or mend `spark: {connect: ...}`"
-        raise MachineError(f"no Spark Connect server listens at {host}:{port}: {error}", hint=hint) from None
+    except (OSError, OverflowError) as error:
+        return str(error)
+    return None
 
 
 def settings_for(master: str, scratch: Path) -> dict[str, str]:
@@ -160,6 +183,7 @@ def driver_memory_gib() -> int:
 
 
 def _start(app_name: str, master: str, conf: dict[str, str | int | bool]) -> None:
+    _check_master(master)
     java = find_java(os.environ)
     # Spark's start script reads JAVA_HOME from the process and has no argument for it.
     os.environ["JAVA_HOME"] = str(java.home)
