@@ -166,6 +166,70 @@ def test_the_interrupt_right_after_the_manifest_does_not_undo_it(tmp_path: Path,
     assert room.answer() == expected(THREE_ARRIVALS[:2])
 
 
+# --- sources that are not what they were ------------------------------------------------------------------------------
+
+
+def test_a_pinned_file_that_has_vanished_or_changed_is_named(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
+    room = Room(tmp_path / "room")
+    runs(room, duck[1], 1)
+    pinned = room.directory / "data" / "sales" / "part-1.parquet"
+    away = pinned.rename(tmp_path / "away")
+    room.arrive(2)
+    with pytest.raises(UserError, match="source `sales`: this file has vanished") as raised:
+        room.job(duck[1]).run()
+    assert str(raised.value.place) == str(pinned)
+    room.bring("sales", "part-1.parquet", THREE_ARRIVALS[2]["sales"])
+    with pytest.raises(UserError, match="this file has changed"):
+        room.job(duck[1]).run()
+    assert room.answer() == expected(THREE_ARRIVALS[:1])
+    away.replace(pinned)
+    runs(room, duck[1], 2)
+    assert room.answer() == expected(THREE_ARRIVALS[:2])
+
+
+def test_columns_that_changed_are_named(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
+    room = Room(tmp_path / "room")
+    runs(room, duck[1], 1)
+    for rows, words in (
+        ([{"o_id": 90, "cat": "a"}], "it has no column `price`"),
+        ([{"o_id": 90, "cat": "a", "price": "much"}], "`price` is string, and was bigint"),
+        ([{"o_id": 90, "cat": 3, "price": 3}], "`cat` is bigint, and was string"),
+    ):
+        path = room.bring("sales", "part-2.parquet", rows)
+        with pytest.raises(UserError, match=f"source `sales` has changed its columns: {words}") as raised:
+            room.job(duck[1]).run()
+        assert str(raised.value.place) == str(path)
+        path.unlink()
+    # Columns beyond those that are known, in any order, are nobody's business.
+    room.bring("sales", "part-2.parquet", [{"more": 1, "price": 3, "o_id": 90, "cat": "z"}])
+    runs(room, duck[1], 2)
+    assert ("z", 3, 1) in (room.answer() or [])
+
+
+def test_a_file_that_is_no_parquet_is_named(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
+    room = Room(tmp_path / "room")
+    runs(room, duck[1], 1)
+    path = room.directory / "data" / "sales" / "part-2.parquet"
+    path.write_text("not parquet", encoding="utf-8")
+    with pytest.raises(UserError, match="source `sales`: this file cannot be read") as raised:
+        room.job(duck[1]).run()
+    assert str(raised.value.place) == str(path)
+    assert not list(room.state.glob("cycle-1/pins-2.json"))
+
+
+def test_a_static_source_stays_as_it_is(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
+    room = Room(tmp_path / "room", sources={"returns": {"static": True}})
+    runs(room, duck[1], 1)
+    room.bring("sales", "part-2.parquet", THREE_ARRIVALS[1]["sales"])
+    late = room.bring("returns", "part-2.parquet", THREE_ARRIVALS[1]["returns"])
+    with pytest.raises(UserError, match="source `returns` is static, but this file has appeared") as raised:
+        room.job(duck[1]).run()
+    assert str(raised.value.place) == str(late)
+    late.unlink()
+    room.job(duck[1]).run()
+    assert room.answer() == expected([THREE_ARRIVALS[0], {"sales": THREE_ARRIVALS[1]["sales"]}])
+
+
 # --- lost states -----------------------------------------------------------------------------------------------------
 
 
