@@ -103,3 +103,21 @@ def test_an_anti_join_with_nothing_keeps_every_row() -> None:
     simulator = Simulator({"t": [one], "u": [other]})
     (answer,) = simulator.batch("SELECT n FROM t WHERE n < ALL (SELECT n FROM u WHERE flag)")
     assert rows_of(answer) == [(2,)]
+
+
+def test_two_readers_of_one_relation_keep_their_columns_apart() -> None:
+    """Only rows that the join asks for are grouped, but not where both sides of it are made of the same columns."""
+
+    def sold(*rows: tuple[int, int, int]) -> pa.Table:
+        return pa.table(
+            {name: pa.array(values, pa.int32()) for name, values in zip("csv", zip(*rows, strict=True), strict=True)}
+        )
+
+    delivers_what_batch_answers(
+        """
+        WITH total AS (SELECT c, s, sum(v) AS t FROM sold GROUP BY c, s)
+        SELECT one.c FROM total AS one
+        WHERE one.t > (SELECT avg(t) FROM total AS other WHERE other.s = one.s) ORDER BY one.c LIMIT 5
+        """,
+        {"sold": [sold((1, 1, 5), (2, 1, 9), (3, 2, 1)), sold((1, 1, 9), (4, 2, 7))]},
+    )

@@ -110,6 +110,8 @@ def semi_join_before_aggregate(match: Match, node: Join) -> Iterator[Relation]:
         if not meet or isinstance(match.seen_through(aggregate.input), Join):
             continue
         partners = _narrowed(other, tuple(dict.fromkeys(b for _, b in meet)))
+        if set(partners.columns) & set(aggregate.input.columns):
+            continue  # both read one shared relation; its columns cannot stand side by side
         found = conjunction(equality(reference(a), reference(b)) for a, b in meet)
         fewer: Relation = replace(aggregate, input=Join(JoinKind.SEMI, aggregate.input, partners, found))
         if between is not None:

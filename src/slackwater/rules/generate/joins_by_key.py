@@ -44,7 +44,8 @@ def _keyed(goal: Goal, side: GroupLeaf, others: GroupLeaf, condition: Scalar) ->
     while (below := _below(goal, origin, pairs)) is not None:
         origin, pairs = below
     unique = goal.memo[origin.group].properties.is_unique(column for _, column in pairs)
-    return _Keyed(origin, pairs) if unique and not goal.retracts(origin) else None
+    apart = not {column for _, column in pairs} & set(others.columns)
+    return _Keyed(origin, pairs) if unique and apart and not goal.retracts(origin) else None
 
 
 def _pairs(side: GroupLeaf, others: GroupLeaf, condition: Scalar) -> Iterator[tuple[Scalar, Column]]:
