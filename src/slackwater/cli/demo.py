@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import click
@@ -49,7 +47,7 @@ class Demonstration:
             "deadline_cpu_s": day.deadline_cpu_s,
             "weighted_cpu_s": day.weighted_cpu_s,
             "total_cpu_s": day.total_cpu_s,
-            "batch_cpu_s": day.batch_cpu_s,
+            "batch_cpu_s": day.batch.cpu,
             "rows": day.verdict.rows,
             "equal": day.verdict.equal,
         }
@@ -76,9 +74,9 @@ class Demonstration:
             what = "answer" if name == "answer" else f"state {name}"
             delivered = "deliver" if name == "answer" else ""
             table.add_row(what, *(Text(mark, style="green") for mark in marks), Text(delivered, style="green"))
-        sides = (*day.costs, day.batches[0])
+        sides = (*day.costs, day.batch)
         table.add_row("rows read", *(amount(cost.rows_read) for cost in sides))
-        table.add_row("executor CPU", *(seconds(cost.cpu_s) for cost in day.costs), seconds(day.batch_cpu_s))
+        table.add_row("executor CPU", *(seconds(cost.cpu_s) for cost in sides))
         table.add_row("CPU of the whole JVM", *(seconds(cost.process_cpu_s) for cost in sides))
         return table
 
@@ -90,8 +88,8 @@ class Demonstration:
             ("weighted, the whole day", day.weighted_cpu_s),
             ("unweighted, the whole day", day.total_cpu_s),
         ):
-            told = f"{seconds(ours)} instead of {seconds(day.batch_cpu_s)}"
-            table.add_row(name, told, _compared(ours, day.batch_cpu_s))
+            told = f"{seconds(ours)} instead of {seconds(day.batch.cpu)}"
+            table.add_row(name, told, _compared(ours, day.batch.cpu))
         verdict = ("equal to the batch answer", "bold green") if day.verdict.equal else ("NOT EQUAL", "bold red")
         table.add_row("the answer", f"{amount(day.verdict.rows)} rows", Text(*verdict))
         return table
@@ -126,9 +124,16 @@ def _compared(ours: float, batch: float) -> Text:
 
 def _shown_query(file: Path) -> str:
     """The query without its comment, as few lines as are easy to read."""
-    lines = [line.strip() for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("--")]
-    clauses = re.split(r" (?=FROM |GROUP BY )", " ".join(lines))
-    return "\n".join(line for clause in clauses for line in wrap(clause, WIDTH, subsequent_indent="  "))
+    found: list[str] = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        fits = found and len(found[-1]) + 1 + len(line.strip()) <= WIDTH
+        if line.startswith("--"):
+            continue
+        if fits and not line.startswith(("FROM", "GROUP BY")):
+            found[-1] += f" {line.strip()}"
+        else:
+            found.append(line)
+    return "\n".join(found)
 
 
 def _command() -> str:
