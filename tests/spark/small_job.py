@@ -24,6 +24,7 @@ from slackwater.job.work import Work
 
 TIMES = ("14:00", "19:00", "24:00")
 FILES, ROWS = 6, 40
+MOST_SECONDS = 100.0
 JOB = """
 name: small
 query: |
@@ -83,7 +84,8 @@ class Killing(Silent):
 
     def _kill(self) -> None:
         tracker = self._job.session().sparkContext.statusTracker()
-        while not self.killed:
+        until = time.monotonic() + MOST_SECONDS
+        while not self.killed and time.monotonic() < until:
             for stage in tracker.getActiveStageIds():
                 found = tracker.getStageInfo(stage)
                 if found is not None and found.numCompletedTasks > 0 and found.numActiveTasks > 0:

@@ -323,7 +323,9 @@ class Job:
         if run is not None:
             delivered = [m for m in delivered if m.run == self._run_number(run)]
         if cycle is None or not delivered:
-            raise UserError("nothing has been delivered yet" if run is None else f"run {run} has delivered nothing")
+            times = ", ".join(self.config.timeline.time(number) for number in sorted(self.config.timeline.deliver))
+            what = "nothing has been delivered yet" if run is None else f"run {run} has delivered nothing"
+            raise UserError(what, hint=f"answers are delivered at {times}; `slackwater status` says what is done")
         manifest = delivered[-1]
         sources = self._preparation.sources_of(cycle)
         pins = pinned_inputs(cycle, manifest.run, sources, pin=False)
