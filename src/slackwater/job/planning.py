@@ -1,8 +1,9 @@
 """From a job to its plan: the query bound as Spark understands it, the statistics at hand, the refresh policy.
 
 A query that Slackwater cannot take apart is still delivered: as one opaque relation, `query__v<run>`, that a run
-computes by the text itself. `refresh: incremental strict` refuses that, and every part of a query that would be
-computed anew.
+computes by the text itself. So is one of which nothing early pays, unless our rewriting of it promises a lot: Spark
+knows its own way with a text, and small differences between estimates are none. `refresh: incremental strict` refuses
+what cannot be taken apart, and every part of a query that would be computed anew.
 """
 
 from __future__ import annotations
@@ -20,10 +21,14 @@ from slackwater.errors import UnsupportedError, UserError
 from slackwater.job.sections import JobConfig, Refresh
 from slackwater.plan.plan import Plan, Purpose, Step
 from slackwater.plan.planner import Options, Planning, plan_query
+from slackwater.rules.catalogue import EXPLORE_RULES
 from slackwater.rules.normalize import normalize
 from slackwater.search.explore import LAST_RESORT
 from slackwater.sql.bind import bind
 from slackwater.time.forms import Kind
+
+REWRITTEN = 0.7
+"""A rewritten batch query must promise to cost less than this part of the query as it is written."""
 
 OPAQUE = "query__v"
 """The name of the query's own answer after a run, where it is computed by its text."""
@@ -72,7 +77,23 @@ def plan_job(
             f"not incremental: {parts[0]}" + "".join(f"\n  nor: {part}" for part in parts[1:]),
             hint="`refresh: auto` or `incremental` would compute this part from scratch",
         )
+    if refresh is Refresh.FULL:
+        return Planned(opaque_plan(config, declared, planning.plan), query, statistics, planning, options)
+    if (
+        refresh is Refresh.AUTO
+        and not planning.plan.states
+        and not _pays_to_rewrite(query, planning, config, statistics)
+    ):
+        plan = opaque_plan(config, declared, planning.plan)
+        return Planned(plan, query, statistics, planning, options, "nothing that an early run could do pays")
     return Planned(planning.plan, query, statistics, planning, options)
+
+
+def _pays_to_rewrite(query: Query, planning: Planning, config: JobConfig, statistics: Statistics) -> bool:
+    """Whether the batch plan promises much over the query as it is written."""
+    as_written = Options(methods=(), disable=tuple(rule.name for rule in EXPLORE_RULES))
+    written = plan_query(query, statistics, config.timeline, as_written).plan
+    return planning.plan.rank < REWRITTEN * written.rank
 
 
 def options_for(refresh: Refresh) -> Options:
@@ -82,19 +103,23 @@ def options_for(refresh: Refresh) -> Options:
     return Options(model=EngineCost(), keeping=refresh in (Refresh.INCREMENTAL, Refresh.INCREMENTAL_STRICT))
 
 
-def opaque_plan(config: JobConfig, declared: Sequence[Field]) -> Plan:
-    """The query by its text, at every run that delivers."""
+def opaque_plan(config: JobConfig, declared: Sequence[Field], estimated: Plan | None = None) -> Plan:
+    """The query by its text, at every run that delivers; it costs what the batch plan of an estimate costs."""
     timeline = config.timeline
     steps = []
+    known = {s.run: (s.rows, s.cost) for s in estimated.steps if s.purpose is Purpose.OUTPUT} if estimated else {}
     for run in sorted(timeline.deliver):
         columns = tuple(Column(ColumnId(f"{f.name}#{n}"), f.name, f.type) for n, f in enumerate(declared))
         scan = Scan(TableSchema(f"{OPAQUE}{run}", tuple(declared)), columns)
         outputs = tuple(Output(f.name, column, f.type) for f, column in zip(declared, columns, strict=True))
         meaning = "the answer, by the query's own text"
         query = Query(scan, outputs)
-        steps.append(Step(run, f"output_{run}", Purpose.OUTPUT, scan, meaning, (), 0.0, 0.0, query))
-    nothing = (0.0,) * timeline.last
-    return Plan(timeline.times, tuple(steps), nothing, nothing, "weighted sum", 0.0, 0.0, (), (), timeline.weights)
+        rows, cost = known.get(run, (0.0, 0.0))
+        steps.append(Step(run, f"output_{run}", Purpose.OUTPUT, scan, meaning, (), rows, cost, query))
+    cost_of_all = estimated.batch_cost if estimated is not None else (0.0,) * timeline.last
+    rank = estimated.batch_rank if estimated is not None else 0.0
+    objective = estimated.objective if estimated is not None else "weighted sum"
+    return Plan(timeline.times, tuple(steps), cost_of_all, cost_of_all, objective, rank, rank, (), (), timeline.weights)
 
 
 def not_incremental(planning: Planning) -> list[str]:
