@@ -58,7 +58,8 @@ class Moments:
         elif event not in CHANGING:
             return
         path = str(arguments[1] if event in ("os.rename", "os.symlink") else arguments[0])
-        if not path.startswith((str(self.room.state), str(self.room.output.parent))):
+        within = event == "os.remove" and arguments[1] != -1  # rmtree at work in a directory
+        if not within and not path.startswith((str(self.room.state), str(self.room.output.parent))):
             return
         self.seen.append(f"{event} {path.removeprefix(str(self.room.directory))}")
         if len(self.seen) - 1 == self.fatal:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -172,6 +173,28 @@ def test_formats_partitions_and_a_static_source(tmp_path: Path, spark: Session) 
     (room.directory / "data" / "c" / "9.csv").write_text("k,name\nnine,nine\n", encoding="utf-8")
     refused("nine|MALFORMED|malformed|FAILFAST")
     assert room.answer() == rows
+
+
+@pytest.mark.parametrize("format", ["csv", "json"])
+def test_answers_as_text_lose_nothing(tmp_path: Path, spark: Session, format: str) -> None:
+    texts = ("", None, 'a,"b"\nc', "NULL", " pad ", "back\\")
+    floats = (1.5, float("nan"), float("inf"), None, 1e300, -0.0)
+    at = datetime(2024, 1, 1, 2, 3, 4, 123456)
+    rows = [
+        {"k": n, "s": s, "f": f, "t": at, "z": at.replace(tzinfo=UTC), "d": at.date(), "b": n % 2 == 0}
+        for n, (s, f) in enumerate(zip(texts, floats, strict=True))
+    ]
+    room = Room(tmp_path / "it's {odd}, [x]*", query="SELECT * FROM t", arrivals=[{"t": rows}], sources={})
+    room.write(schedule=["24:00"], weights=[1], output={"path": "out/answer", "format": format})
+    room.arrive(1)
+    room.job(spark).run()
+    assert verified(room, spark).difference.close == 0
+    (path,) = (path for path in room.output.iterdir() if path.suffix == f".{format}")
+    text = path.read_text(encoding="utf-8")
+    assert "2024-01-01T02:03:04.123456" in text
+    path.write_text(text.replace("pad", "path"), encoding="utf-8")
+    path.with_name(f".{path.name}.crc").unlink()
+    assert [row[1] for row in room.job(spark).verify().difference.extra] == [" path "]
 
 
 def test_a_table_of_the_catalog(tmp_path: Path, spark: Session) -> None:

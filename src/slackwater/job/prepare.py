@@ -31,6 +31,7 @@ from slackwater.job.verify import output_fields_of
 from slackwater.spark.analyze import output_fields, user_aggregates
 from slackwater.spark.columns import columns_of_files, files_of_table, spread_of_columns
 from slackwater.spark.statements import run_statement
+from slackwater.time.forms import WEIGHT
 
 if TYPE_CHECKING:
     from slackwater.spark.session import Session
@@ -127,6 +128,9 @@ class Preparation:
                 hint = f"rows of a feed carry insert, delete, update_preimage or update_postimage; there is {have}"
                 raise UserError(f"source `{name}` is a feed without a column `{CHANGE_TYPE}`", hint=hint)
             fields = tuple(f for f in fields if f.name.lower() != CHANGE_TYPE)
+            if WEIGHT.name in {f.name.lower() for f in fields}:
+                hint = "that name is Slackwater's, for how often a row counts: give the column another"
+                raise UserError(f"source `{name}` is a feed with a column `{WEIGHT.name}`", hint=hint)
         source = Source(name, config, format, directory, fields)
         source.check_columns(pins)
         return source

@@ -12,9 +12,10 @@ from slackwater.algebra.types import Type
 from slackwater.engine.program import compile_query
 from slackwater.engine.views import Files, view_of_files, view_of_query
 from slackwater.errors import Place, StateError
+from slackwater.job.answers import options_to_read
 from slackwater.job.manifest import Manifest, OutputRecord
 from slackwater.job.pins import Pins
-from slackwater.job.sections import Format, JobConfig
+from slackwater.job.sections import JobConfig
 from slackwater.job.sources import Source
 from slackwater.job.store import Store
 from slackwater.spark.compare import Difference, Row, difference
@@ -66,9 +67,9 @@ class Verification:
         yield self._delivered()
 
     def _delivered(self) -> str:
-        options = {"header": "true"} if self.config.output.format is Format.CSV else {}
+        format = self.config.output.format
         paths = tuple(file.path for file in self.output.files)
-        files = Files(self.config.output.format, str(self.store.answers), paths, options)
+        files = Files(format, str(self.store.answers), paths, options_to_read(format))
         return view_of_files(DELIVERED, files, self.fields)
 
     def _check_there(self) -> None:

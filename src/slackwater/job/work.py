@@ -15,10 +15,11 @@ from pathlib import Path
 
 from slackwater.engine.program import Compiled, compile_step
 from slackwater.engine.views import Files, view_of_files, view_of_query
+from slackwater.job.answers import options_to_write
 from slackwater.job.manifest import Manifest, OutputRecord, StateRecord
 from slackwater.job.pins import Pins
 from slackwater.job.planning import OPAQUE
-from slackwater.job.sections import Format, JobConfig
+from slackwater.job.sections import JobConfig
 from slackwater.job.sources import Source
 from slackwater.job.store import Cycle, Store, all_whole
 from slackwater.plan.plan import Plan, Purpose, Step
@@ -228,9 +229,8 @@ class Work:
         """What computes a step, and gives it its name where others read it."""
         compiled = target.compiled
         if compiled.is_answer:
-            output = self.config.output
-            options = {"header": "true"} if output.format is Format.CSV else {}
-            return (compiled.insert(str(target.directory), output.format, options),)
+            format = self.config.output.format
+            return (compiled.insert(str(target.directory), format, options_to_write(format)),)
         insert = compiled.insert(str(target.directory))
         return (insert, self._state_view(compiled.name)) if compiled.name in self.reads else (insert,)
 
