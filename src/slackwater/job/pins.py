@@ -34,7 +34,9 @@ Pins = Mapping[str, tuple[FilePin, ...]]
 def listed(directory: Path) -> tuple[FilePin, ...]:
     """The data files below a directory, in order of their names."""
     if not directory.is_dir():
-        raise UserError("no such directory", place=Place(str(directory)), hint="a source's `path` must exist, even if it is empty")
+        raise UserError(
+            "no such directory", place=Place(str(directory)), hint="a source's `path` must exist, even if it is empty"
+        )
     found = tuple(sorted(_files(directory, directory), key=lambda pin: pin.path))
     _check_names(directory, found)
     return found
