@@ -217,6 +217,22 @@ def test_a_file_that_is_no_parquet_is_named(tmp_path: Path, duck: tuple[Duck, Se
     assert not list(room.state.glob("cycle-1/pins-2.json"))
 
 
+@pytest.mark.parametrize(
+    "column, message",
+    [
+        ("multiplicity", "is a feed with a column `multiplicity`"),
+        ("other", "is a feed without a column `_change_type`"),
+    ],
+)
+def test_a_feed_that_is_none(tmp_path: Path, duck: tuple[Duck, Session], column: str, message: str) -> None:
+    room = Room(tmp_path / "room", sources={"returns": {"changes": "feed"}})
+    kind = {"_change_type": "insert"} if column == "multiplicity" else {}
+    room.bring("returns", "part-1.parquet", [{"r_id": 1, "cost": 2, column: 3, **kind}])
+    room.bring("sales", "part-1.parquet", THREE_ARRIVALS[0]["sales"])
+    with pytest.raises(UserError, match=message):
+        room.job(duck[1]).run()
+
+
 def test_a_static_source_stays_as_it_is(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
     room = Room(tmp_path / "room", sources={"returns": {"static": True}})
     runs(room, duck[1], 1)
