@@ -83,6 +83,9 @@ def test_pins_of_a_committed_run_are_in_its_manifest_too(
     room: Room, session: Session, harm: Callable[[Path], object]
 ) -> None:
     harm(cycle_of(room).pins_file(1))
+    following = room.job().status().next
+    assert following is not None
+    assert following.run == 3
     assert room.job().status().waiting == {"sales": 1, "returns": 1}
     runs(room, session, 3)
     assert room.answer() == expected(THREE_ARRIVALS)

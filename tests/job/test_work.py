@@ -364,6 +364,26 @@ def test_everything_cleaned_and_run_anew(tmp_path: Path, duck: tuple[Duck, Sessi
     assert room.answer() == expected(THREE_ARRIVALS)
 
 
+def test_everything_goes_also_what_was_left_over(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
+    room = Room(tmp_path / "room")
+    runs(room, duck[1], 1)
+    for path in (room.state / "cycle-1" / "data" / "2-x" / "sums", room.output.parent / ".answer" / "1-2-x"):
+        path.mkdir(parents=True)
+        (path / "part.parquet").write_text("rows", encoding="utf-8")
+    would = room.job().clean(everything=True, dry_run=True)
+    assert room.job().clean(everything=True) == would
+    assert [path.name for path in room.state.iterdir()] == [".lock.guard"]
+    assert room.answer() == expected(THREE_ARRIVALS[:1])
+
+
+def test_cleaning_needs_no_output(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
+    room = Room(tmp_path / "room")
+    runs(room, duck[1], 1, 2)
+    room.output.unlink()
+    room.output.mkdir()
+    assert [path.name[:4] for path in room.job().clean().paths] == ["sale", "1-1-"]
+
+
 def test_cleaning_says_what_would_go(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
     room = Room(tmp_path / "room")
     runs(room, duck[1], 1, 2)

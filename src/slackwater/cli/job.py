@@ -13,7 +13,7 @@ from slackwater.cli.live import Live, Notes
 from slackwater.cli.output import Output, reporting
 from slackwater.errors import UserError
 from slackwater.job.job import Job
-from slackwater.job.runner import Progress
+from slackwater.job.runner import Progress, Silent
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -28,8 +28,10 @@ def takes_job(command: Callable[Arguments, Result]) -> Callable[Arguments, Resul
 
 
 def progress_for(output: Output) -> Progress:
-    """A live line per step on a terminal; elsewhere only notes."""
-    return Live(output.stderr) if output.stderr.is_terminal and not output.json else Notes(output.stderr)
+    """A live line per step on a terminal; in a log only notes; nothing beside JSON."""
+    if output.json:
+        return Silent()
+    return Live(output.stderr) if output.stderr.is_terminal else Notes(output.stderr)
 
 
 @click.command()

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -298,7 +299,8 @@ class Job:
         manifest, pinned, damaged = None, False, ""
         if cycle is not None:
             try:
-                manifest, pinned = cycle.manifest(run), cycle.pins(run) is not None
+                manifest = cycle.manifest(run)
+                pinned = manifest is not None or cycle.pins(run) is not None
             except StateError as error:
                 damaged = str(error)
         return RunStatus(run, timeline.time(run), run in timeline.deliver, manifest, pinned, damaged)
@@ -318,7 +320,9 @@ class Job:
     def verify(self, run: str | int | None = None, *, sample: float | None = None) -> Verdict:
         """Compares what a run has delivered, by default the last, with the batch answer on the same inputs."""
         cycle = self._open_cycle()
-        manifests = cycle.manifests() if cycle is not None else []
+        manifests: list[Manifest] = []
+        if cycle is not None:
+            manifests = cycle.manifests() if run is None else cycle.readable()
         delivered = [m for m in manifests if m.output is not None]
         if run is not None:
             delivered = [m for m in delivered if m.run == self._run_number(run)]
@@ -348,7 +352,8 @@ class Job:
         """
         with JobLock(self.store.lock_file):
             if not dry_run:
-                self._show_last()
+                with suppress(UserError):  # a path that is taken, or cannot be written, is no reason to keep the rest
+                    self._show_last()
             paths = all_of(self.store) if everything else [*self.store.leftovers(), *spent(self.store)]
             found = [path for path in dict.fromkeys(paths) if path.exists() or path.is_symlink()]
             freed = sum([size_of(path) if dry_run else remove(path) for path in found])

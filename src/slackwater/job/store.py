@@ -145,7 +145,9 @@ class Cycle:
     @property
     def has_begun(self) -> bool:
         """Whether its record was written, be it lost since."""
-        return any(path.name == "cycle.json" or _OF_A_RUN.match(path.name) for path in self.directory.iterdir())
+        with suppress(FileNotFoundError):  # it may just be removed by another process
+            return any(path.name == "cycle.json" or _OF_A_RUN.match(path.name) for path in self.directory.iterdir())
+        return False
 
     @property
     def data(self) -> Path:

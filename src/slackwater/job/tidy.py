@@ -19,8 +19,10 @@ class Cleaned:
 
 
 def all_of(store: Store) -> list[Path]:
-    kept = [cycle.directory for cycle in store.cycles()]
-    return [*kept, *store.leftovers(), *_replaced(store), store.statistics_file]
+    """States, plans and history, and whatever else is not the last answer."""
+    cycles = [cycle.directory for cycle in store.cycles()]
+    others = [path for path in store.leftovers() if not any(path.is_relative_to(cycle) for cycle in cycles)]
+    return [*cycles, *others, *_replaced(store), store.statistics_file]
 
 
 def spent(store: Store) -> list[Path]:
