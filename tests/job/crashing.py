@@ -112,6 +112,9 @@ def _spark() -> AbstractContextManager[tuple[None, Session]]:
         "spark.driver.memory": "1g",
         "spark.sql.shuffle.partitions": 2,
         "spark.sql.codegen.wholeStage": False,
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        # For a life this short, compiling well costs more than it brings.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     }
     return nullcontext((None, local_session("slackwater crash test", "local[2]", **settings)))
 
