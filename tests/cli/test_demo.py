@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from slackwater.bench.day import write_job
 from slackwater.cli.main import DONE, FAILED, main
 
 SMALL = ["demo", "--scale-factor", "0.01"]
@@ -77,6 +78,25 @@ def test_no_data_no_demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys
     monkeypatch.setenv("SLACKWATER_CACHE", str(blocked))
     assert main(["demo", "--directory", str(tmp_path / "demo")]) == FAILED
     assert "cache directory" in capsys.readouterr().err
+
+
+def test_a_demo_that_was_interrupted_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setenv("SLACKWATER_CACHE", str(tmp_path / "cache"))
+    with monkeypatch.context() as patched:
+        patched.setattr("slackwater.bench.day.pq.write_table", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            write_job(tmp_path / "demo", 0.01)
+    assert sum(write_job(tmp_path / "demo", 0.01)) == 60_175
+    assert len(list((tmp_path / "demo" / ".coming").iterdir())) == 3
+
+
+def test_takes_no_place_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "demo").write_text("mine", encoding="utf-8")
+    assert main([*SMALL, "--directory", str(tmp_path / "demo")]) == FAILED
+    assert "there is something here that is no demo" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("here")

@@ -115,39 +115,38 @@ def _mean(one: float | None, other: float | None) -> float | None:
 
 def write_job(directory: Path, scale_factor: float) -> tuple[int, ...]:
     """A job directory with its standing tables, and what is to arrive kept out of sight; rows of each arrival."""
+    _check_room(directory)
     data = tpch().generate(scale_factor)
-    _make_room(directory)
     changes = split(data, ArrivalPattern(SHARES)).changes(ARRIVING)
     rows = tuple(int(each.inserts.num_rows) for each in changes)
+    starter = resources.files("slackwater.bench") / "demo"
     try:
+        if directory.is_dir():
+            shutil.rmtree(directory)
+        directory.mkdir(parents=True)
+        for name in FILES:  # first of all, so that a demo which was interrupted is known for one
+            text = (starter / name).read_text(encoding="utf-8")
+            (directory / name).write_text(text.replace("ROWS", str(sum(rows))), encoding="utf-8")
         for name in STANDING:
             shutil.copytree(data.path(name), directory / "data" / name)
         (directory / "data" / ARRIVING).mkdir()
         (directory / COMING).mkdir()
         for run, each in enumerate(changes, start=1):
             pq.write_table(each.inserts, _coming(directory, run))
-        starter = resources.files("slackwater.bench") / "demo"
-        for name in FILES:
-            text = (starter / name).read_text(encoding="utf-8")
-            (directory / name).write_text(text.replace("ROWS", str(sum(rows))), encoding="utf-8")
     except (OSError, pa.ArrowException) as error:
-        raise UserError(f"cannot be written: {error}", place=Place(str(directory))) from None
+        hint = "name another directory with --directory"
+        raise UserError(f"the demo cannot be written: {error}", place=Place(str(directory)), hint=hint) from None
     return rows
 
 
-def _make_room(directory: Path) -> None:
-    """Takes the place of an earlier demo, and of nothing else."""
+def _check_room(directory: Path) -> None:
+    """Refuses to take the place of anything but an earlier demo."""
     job = directory / FILES[0]
-    if directory.is_dir() and any(directory.iterdir()):
-        if not job.is_file() or not job.read_text(encoding="utf-8", errors="replace").startswith(MARK):
-            hint = "nothing was written: name another one with --directory"
-            raise UserError("there is something here that is no demo", place=Place(str(directory)), hint=hint)
-        shutil.rmtree(directory)
-    try:
-        (directory / "data").mkdir(parents=True)
-    except OSError as error:
-        hint = "name another directory with --directory"
-        raise UserError(f"cannot be written: {error.strerror}", place=Place(str(directory)), hint=hint) from None
+    if not directory.exists() or (directory.is_dir() and not any(directory.iterdir())):
+        return
+    if not job.is_file() or not job.read_text(encoding="utf-8", errors="replace").startswith(MARK):
+        hint = "nothing was written: name another one with --directory"
+        raise UserError("there is something here that is no demo", place=Place(str(directory)), hint=hint)
 
 
 def _coming(directory: Path, run: int) -> Path:
