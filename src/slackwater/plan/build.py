@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from slackwater.algebra.relation import Project, Query, Relation, Scan, Values
+from slackwater.algebra.relation import Filter, Project, Query, Relation, Scan, Values
 from slackwater.algebra.scalar import reference
 from slackwater.algebra.schema import Column
 from slackwater.errors import InternalError
@@ -75,7 +75,16 @@ class StepBuilder:
         if any(reader[1] > key[1] for reader in readers):
             return Purpose.STATE
         times = len(readers) + sum(key == d for d in self.delivered)
-        return Purpose.SCRATCH if times > 1 and _is_work(choice.tree) else None
+        return Purpose.SCRATCH if times > 1 and self._is_work(key) else None
+
+    def _is_work(self, key: Key) -> bool:
+        """Whether a cell is more than rows of a source or a state, filtered and projected: that Spark reads again."""
+        choice = self.choices[key]
+        if key in self._names or choice.tree is None:
+            return False
+        if any(not isinstance(node, (Form, Scan, Filter, Project)) for node in choice.tree.walk()):
+            return True
+        return any(self._is_work(source) for source in choice.inputs if source[1] == key[1])
 
     def _is_written_out(self, key: Key) -> bool:
         """Whether a cell's rows stand in the text itself: there is nothing to save, whoever reads them when."""
@@ -169,10 +178,6 @@ def _in_order(relation: Relation, columns: tuple[Column, ...]) -> Relation:
     if output_names(relation.columns) == output_names(columns):
         return relation
     return Project(relation, tuple((column, reference(column)) for column in columns))
-
-
-def _is_work(tree: Relation) -> bool:
-    return bool(tree.inputs)
 
 
 def _replaced(tree: Relation, by_leaf: Mapping[Form, Relation]) -> Relation:
