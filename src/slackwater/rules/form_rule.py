@@ -38,6 +38,12 @@ class Family(StrEnum):
     INTER = "inter-TVR"
 
 
+def leaf_of(relation: Relation) -> GroupLeaf:
+    """An operator's input, which in the memo is always a group."""
+    assert isinstance(relation, GroupLeaf)
+    return relation
+
+
 @dataclass(frozen=True)
 class Goal:
     """A form wanted of an operator, with names for the forms around it."""
@@ -70,6 +76,11 @@ class Goal:
         if part.group == leaf.group:
             return self.delta(leaf)
         return self.memo.completion(leaf.group, self.form.since, self.form.until)
+
+    @property
+    def is_whole_step(self) -> bool:
+        """Whether the form is the new end of an interval that has an old one, for all tables below at once."""
+        return self.form.until == self.group.tables and self.form.until != 0
 
     def moves(self, leaf: GroupLeaf) -> bool:
         """Whether the input changes at all between the two versions."""

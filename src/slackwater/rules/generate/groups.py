@@ -14,14 +14,9 @@ from slackwater.algebra.properties import properties
 from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Limit, Relation, Union, Window
 from slackwater.algebra.scalar import function_name
 from slackwater.algebra.schema import Column
-from slackwater.rules.form_rule import Goal, generates
+from slackwater.rules.form_rule import Goal, generates, leaf_of
 from slackwater.rules.signed import all_of, distinct_keys, negated, touched
-from slackwater.time.forms import GroupLeaf, Kind
-
-
-def _leaf(relation: Relation) -> GroupLeaf:
-    assert isinstance(relation, GroupLeaf)
-    return relation
+from slackwater.time.forms import Kind
 
 
 @generates(Kind.SNAPSHOT, of=Aggregate, partial=True)
@@ -33,7 +28,7 @@ def partial_aggregate(goal: Goal, node: Aggregate) -> Iterator[Relation]:
     """
     partials = goal.partials(node)
     if partials is not None:
-        yield partials.of_rows(goal.new(_leaf(node.input)))
+        yield partials.of_rows(goal.new(leaf_of(node.input)))
 
 
 @generates(Kind.DELTA, of=Aggregate, partial=True)
@@ -44,7 +39,7 @@ def partial_aggregate_of_delta(goal: Goal, node: Aggregate) -> Iterator[Relation
     """
     partials = goal.partials(node)
     if partials is not None:
-        yield partials.of_rows(goal.delta(_leaf(node.input)))
+        yield partials.of_rows(goal.delta(leaf_of(node.input)))
 
 
 @generates(Kind.DELTA, of=Aggregate)
@@ -73,7 +68,7 @@ def delta_of_affected_groups(goal: Goal, node: Aggregate) -> Iterator[Relation]:
     """
     if not goal.form.signed:
         return
-    leaf = _leaf(node.input)
+    leaf = leaf_of(node.input)
     change = goal.delta(leaf)
     after = replace(node, input=touched(goal.new(leaf), node.keys, change))
     before = replace(node, input=touched(goal.old(leaf), node.keys, change))
@@ -87,7 +82,7 @@ def delta_of_growing_distinct(goal: Goal, node: Aggregate) -> Iterator[Relation]
     A row is news just if it was not there; nulls are alike here. Not where rows may go: the last copy of one takes it
     away, so copies must be counted.
     """
-    leaf = _leaf(node.input)
+    leaf = leaf_of(node.input)
     if not node.is_distinct or goal.retracts(leaf) or not node.keys:
         return
     known, same = distinct_keys(goal.old(leaf), node.keys)
@@ -100,7 +95,7 @@ def delta_of_affected_windows(goal: Goal, node: Window) -> Iterator[Relation]:
 
     A window function sees its partition only. Not without PARTITION BY: every row would be touched.
     """
-    leaf = _leaf(node.input)
+    leaf = leaf_of(node.input)
     common = [c for c in node.calls[0][1].partition if all(c in call.partition for _, call in node.calls)]
     if not common or not goal.form.signed:
         return
@@ -118,8 +113,8 @@ def top_rows_of_arrivals(goal: Goal, node: Limit) -> Iterator[Relation]:
     A row that is not among the first of the old rows never will be among the first of more. Not where rows may go: who
     is next in line was not kept.
     """
-    leaf = _leaf(node.input)
-    if node.offset or goal.retracts(leaf) or goal.form.until == 0 or goal.form.until != goal.group.tables:
+    leaf = leaf_of(node.input)
+    if node.offset or goal.retracts(leaf) or not goal.is_whole_step:
         return
     before = goal.memo.snapshot(goal.form.group, goal.form.since)
     change = goal.memo.delta(leaf.group, goal.form.since, goal.form.until)
@@ -131,7 +126,7 @@ RANKS = frozenset(("row_number", "rank", "dense_rank"))
 
 def _top_ranks(goal: Goal, node: Filter) -> Window | None:
     """The window below a filter that does nothing but keep the first ranks of each partition."""
-    window = goal.memo[_leaf(node.input).group].expressions[0]
+    window = goal.memo[leaf_of(node.input).group].expressions[0]
     bound = upper_bound(node.predicate)
     if not isinstance(window, Window) or bound not in {column for column, _ in window.calls}:
         return None
@@ -152,9 +147,9 @@ def top_ranks_of_arrivals(goal: Goal, node: Filter) -> Iterator[Relation]:
     row_number over ties, where which row is first is anyone's guess; nor with another condition beside the bound.
     """
     window = _top_ranks(goal, node)
-    if window is None or goal.form.until == 0 or goal.form.until != goal.group.tables:
+    if window is None or not goal.is_whole_step:
         return
-    leaf = _leaf(window.input)
+    leaf = leaf_of(window.input)
     if goal.retracts(leaf):
         return
     before = goal.memo.snapshot(goal.form.group, goal.form.since)

@@ -9,15 +9,13 @@ from collections.abc import Iterator
 
 from slackwater.algebra.relation import Join, JoinKind, Project, Relation
 from slackwater.algebra.scalar import Scalar, product, reference
-from slackwater.rules.form_rule import Goal, generates
+from slackwater.rules.form_rule import Goal, generates, leaf_of
 from slackwater.rules.signed import all_of, negated, padded, plain, twin
 from slackwater.time.forms import WEIGHT, GroupLeaf, Kind
 
 
 def _sides(node: Join) -> tuple[GroupLeaf, GroupLeaf]:
-    assert isinstance(node.left, GroupLeaf)
-    assert isinstance(node.right, GroupLeaf)
-    return node.left, node.right
+    return leaf_of(node.left), leaf_of(node.right)
 
 
 def inner_terms(goal: Goal, left: GroupLeaf, right: GroupLeaf, condition: Scalar) -> list[Relation]:

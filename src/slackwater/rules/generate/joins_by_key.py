@@ -15,7 +15,7 @@ from slackwater.algebra.relation import Filter, Join, JoinKind, Project, Relatio
 from slackwater.algebra.scalar import Scalar, conjunction, conjuncts, equality, reference
 from slackwater.algebra.schema import Column
 from slackwater.algebra.types import keeps_apart
-from slackwater.rules.form_rule import Goal, generates
+from slackwater.rules.form_rule import Goal, generates, leaf_of
 from slackwater.rules.signed import all_of, negated, padded
 from slackwater.time.forms import Form, GroupLeaf, Kind
 
@@ -92,11 +92,8 @@ def anti_join_of_arrivals(goal: Goal, node: Join) -> Iterator[Relation]:
 
     Of the old rows only those without a partner so far can still be without one. Holds for any condition.
     """
-    left, right = node.left, node.right
-    assert isinstance(left, GroupLeaf)
-    assert isinstance(right, GroupLeaf)
-    whole = goal.form.until == goal.group.tables and goal.form.until != 0
-    if node.kind is not JoinKind.ANTI or not whole or goal.retracts(left) or goal.retracts(right):
+    left, right = leaf_of(node.left), leaf_of(node.right)
+    if node.kind is not JoinKind.ANTI or not goal.is_whole_step or goal.retracts(left) or goal.retracts(right):
         return
     kept: Relation = goal.memo.snapshot(goal.form.group, goal.form.since)
     if goal.moves(right):
@@ -116,9 +113,7 @@ def delta_of_inner_join_by_key(goal: Goal, node: Join) -> Iterator[Relation]:
     """
     if node.kind is not JoinKind.INNER:
         return
-    left, right = node.left, node.right
-    assert isinstance(left, GroupLeaf)
-    assert isinstance(right, GroupLeaf)
+    left, right = leaf_of(node.left), leaf_of(node.right)
     for side, others in ((right, left), (left, right)):
         waiting = _still_waiting(goal, side, others, node.condition)
         if waiting is None:
@@ -137,9 +132,7 @@ def delta_of_left_outer_join_by_key(goal: Goal, node: Join) -> Iterator[Relation
     """
     if node.kind is not JoinKind.LEFT:
         return
-    left, right = node.left, node.right
-    assert isinstance(left, GroupLeaf)
-    assert isinstance(right, GroupLeaf)
+    left, right = leaf_of(node.left), leaf_of(node.right)
     waiting = _still_waiting(goal, right, left, node.condition)
     if waiting is None:
         return

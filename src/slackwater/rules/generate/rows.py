@@ -7,14 +7,9 @@ from dataclasses import replace
 
 from slackwater.algebra.relation import Expand, Filter, Generate, Project, Relation, Union
 from slackwater.algebra.scalar import reference
-from slackwater.rules.form_rule import Goal, generates
+from slackwater.rules.form_rule import Goal, generates, leaf_of
 from slackwater.rules.signed import all_of, keeping
-from slackwater.time.forms import WEIGHT, GroupLeaf, Kind
-
-
-def _leaf(relation: Relation) -> GroupLeaf:
-    assert isinstance(relation, GroupLeaf)
-    return relation
+from slackwater.time.forms import WEIGHT, Kind
 
 
 @generates(Kind.DELTA, of=Filter)
@@ -23,7 +18,7 @@ def delta_of_filter(goal: Goal, node: Filter) -> Iterator[Relation]:
 
     A filter judges each row alone, so a change in is a change out.                          [Griffin & Libkin 95]
     """
-    yield Filter(goal.delta(_leaf(node.input)), node.predicate)
+    yield Filter(goal.delta(leaf_of(node.input)), node.predicate)
 
 
 @generates(Kind.DELTA, of=Project)
@@ -32,7 +27,7 @@ def delta_of_project(goal: Goal, node: Project) -> Iterator[Relation]:
 
     Weights pass through; rows that become equal add theirs up by standing side by side.     [Griffin & Libkin 95]
     """
-    change = goal.delta(_leaf(node.input))
+    change = goal.delta(leaf_of(node.input))
     weight = ((WEIGHT, reference(WEIGHT)),) if change.signed else ()
     yield Project(change, (*node.items, *weight))
 
@@ -43,7 +38,7 @@ def delta_of_expand(goal: Goal, node: Expand) -> Iterator[Relation]:
 
     Rollup, cube and grouping sets copy each row alone, once for each set. Their aggregate has its own rules.
     """
-    yield keeping(replace(node, input=goal.delta(_leaf(node.input))), goal.form.columns)
+    yield keeping(replace(node, input=goal.delta(leaf_of(node.input))), goal.form.columns)
 
 
 @generates(Kind.DELTA, of=Generate)
@@ -52,7 +47,7 @@ def delta_of_generate(goal: Goal, node: Generate) -> Iterator[Relation]:
 
     A generator sees each row alone; the rows it makes carry the weight of the one they come from.
     """
-    yield keeping(replace(node, input=goal.delta(_leaf(node.input))), goal.form.columns)
+    yield keeping(replace(node, input=goal.delta(leaf_of(node.input))), goal.form.columns)
 
 
 @generates(Kind.DELTA, of=Union)
@@ -64,8 +59,8 @@ def delta_of_union(goal: Goal, node: Union) -> Iterator[Relation]:
     """
     terms: list[Relation] = []
     for branch, sources in zip(node.branches, node.sources, strict=True):
-        if goal.moves(_leaf(branch)):
-            change = goal.delta(_leaf(branch))
+        if goal.moves(leaf_of(branch)):
+            change = goal.delta(leaf_of(branch))
             weight = ((WEIGHT, reference(WEIGHT)),) if change.signed else ()
             named = tuple((name, reference(s)) for name, s in zip(node.names, sources, strict=True))
             terms.append(Project(change, (*named, *weight)))

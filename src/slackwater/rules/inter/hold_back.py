@@ -23,18 +23,9 @@ from slackwater.algebra.relation import (
     Union,
 )
 from slackwater.algebra.scalar import reference
-from slackwater.rules.form_rule import Goal, relates
+from slackwater.rules.form_rule import Goal, leaf_of, relates
 from slackwater.rules.signed import all_of, padded
-from slackwater.time.forms import GroupLeaf, Kind
-
-
-def _leaf(relation: Relation) -> GroupLeaf:
-    assert isinstance(relation, GroupLeaf)
-    return relation
-
-
-def _is_whole_step(goal: Goal) -> bool:
-    return goal.form.until == goal.group.tables and goal.form.until != 0
+from slackwater.time.forms import Kind
 
 
 @relates(Kind.SNAPSHOT)
@@ -45,7 +36,7 @@ def complete_positive_part(goal: Goal, node: Relation) -> Iterator[Relation]:
     whose delta does the same, or nothing.                                                 [Tempura §4.2, Eq. 3]
     """
     part = goal.positive(goal.group.leaf)
-    if isinstance(node, Scan) or not _is_whole_step(goal) or part is None or part.group == goal.form.group:
+    if isinstance(node, Scan) or not goal.is_whole_step or part is None or part.group == goal.form.group:
         return
     yield all_of(goal.form.columns, [goal.old(part), goal.completion(goal.group.leaf)])
 
@@ -57,9 +48,9 @@ def complete_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Relatio
     What nothing retracts is aggregated early, and what completes it at the end. Not for aggregates without
     a group form.                                                                          [Tempura §4.2, Eq. 3]
     """
-    leaf = _leaf(node.input)
+    leaf = leaf_of(node.input)
     part, partials = goal.positive(leaf), goal.partials(node)
-    if not _is_whole_step(goal) or part is None or part.group == leaf.group or partials is None:
+    if not goal.is_whole_step or part is None or part.group == leaf.group or partials is None:
         return
     early = goal.group_of(replace(node, input=part))
     before = goal.memo.snapshot(early.group, goal.form.since, partial=partials.columns)
@@ -74,7 +65,7 @@ def completion_of_filter(goal: Goal, node: Filter) -> Iterator[Relation]:
 
     A filter judges each row alone, whenever it came.
     """
-    yield Filter(goal.completion(_leaf(node.input)), node.predicate)
+    yield Filter(goal.completion(leaf_of(node.input)), node.predicate)
 
 
 @relates(Kind.COMPLETION, of=Project)
@@ -83,7 +74,7 @@ def completion_of_project(goal: Goal, node: Project) -> Iterator[Relation]:
 
     A projection sees each row alone. A completion carries no weights: nothing in it is taken back.
     """
-    yield Project(goal.completion(_leaf(node.input)), node.items)
+    yield Project(goal.completion(leaf_of(node.input)), node.items)
 
 
 @relates(Kind.COMPLETION, of=Expand)
@@ -92,7 +83,7 @@ def completion_of_expand(goal: Goal, node: Expand) -> Iterator[Relation]:
 
     Each row is copied alone, once for each grouping set.
     """
-    yield replace(node, input=goal.completion(_leaf(node.input)))
+    yield replace(node, input=goal.completion(leaf_of(node.input)))
 
 
 @relates(Kind.COMPLETION, of=Generate)
@@ -101,7 +92,7 @@ def completion_of_generate(goal: Goal, node: Generate) -> Iterator[Relation]:
 
     A generator sees each row alone.
     """
-    yield replace(node, input=goal.completion(_leaf(node.input)))
+    yield replace(node, input=goal.completion(leaf_of(node.input)))
 
 
 @relates(Kind.COMPLETION, of=Union)
@@ -112,7 +103,7 @@ def completion_of_union(goal: Goal, node: Union) -> Iterator[Relation]:
     """
     terms: list[Relation] = []
     for branch, sources in zip(node.branches, node.sources, strict=True):
-        leaf = _leaf(branch)
+        leaf = leaf_of(branch)
         if goal.moves(leaf):
             named = tuple((name, reference(s)) for name, s in zip(node.names, sources, strict=True))
             terms.append(Project(goal.completion(leaf), named))
@@ -121,7 +112,7 @@ def completion_of_union(goal: Goal, node: Union) -> Iterator[Relation]:
 
 def _inner_terms(goal: Goal, node: Join) -> list[Relation]:
     """L'⋈R' without Lᴾ⋈Rᴾ: Δᴾ L ⋈ R' + Lᴾ ⋈ Δᴾ R."""
-    left, right = _leaf(node.left), _leaf(node.right)
+    left, right = leaf_of(node.left), leaf_of(node.right)
     part = goal.positive(left)
     terms: list[Relation] = []
     if goal.moves(left) or part is None:
@@ -139,7 +130,7 @@ def completion_of_join(goal: Goal, node: Join) -> Iterator[Relation]:
     safe rows that have found their first partner join in; L ▷ R only where R stands still, for a later partner
     would take rows back.                                                                  [Tempura §4.2, Eq. 3]
     """
-    left, right = _leaf(node.left), _leaf(node.right)
+    left, right = leaf_of(node.left), leaf_of(node.right)
     match node.kind:
         case JoinKind.INNER:
             yield all_of(goal.form.columns, _inner_terms(goal, node))
@@ -160,7 +151,7 @@ def completion_of_join(goal: Goal, node: Join) -> Iterator[Relation]:
 
 def _completion_of_semi_join(goal: Goal, node: Join) -> Iterator[Relation]:
     """Δᴾ L ⋉ R', and the old safe left rows that have found their first partner."""
-    left, right = _leaf(node.left), _leaf(node.right)
+    left, right = leaf_of(node.left), leaf_of(node.right)
     part, partners = goal.positive(left), goal.positive(right)
     terms: list[Relation] = []
     if goal.moves(left) or part is None:

@@ -26,11 +26,6 @@ def consolidated(rows: Relation, columns: tuple[Column, ...], *, unique: bool) -
     return keeping(alive, columns)
 
 
-def _is_whole_step(goal: Goal) -> bool:
-    """Whether the goal is the new end of an interval that has an old one."""
-    return goal.form.until == goal.group.tables and goal.form.until != 0
-
-
 @converts(Kind.SNAPSHOT)
 def merge_delta(goal: Goal, node: Relation) -> Iterator[Relation]:
     """R'  =  R +# ΔR
@@ -38,7 +33,7 @@ def merge_delta(goal: Goal, node: Relation) -> Iterator[Relation]:
     Only the immediately preceding snapshot is merged with (left-deep). Rows that only arrive are appended; signed
     rows are consolidated. A base table is its own history.
     """
-    if isinstance(node, (Scan, Limit)) or not _is_whole_step(goal):
+    if isinstance(node, (Scan, Limit)) or not goal.is_whole_step:
         return
     before = goal.memo.snapshot(goal.form.group, goal.form.since)
     change = goal.memo.delta(goal.form.group, goal.form.since, goal.form.until)
@@ -58,7 +53,7 @@ def merge_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Relation]:
     for aggregates that have a group form.                                                     [Tempura §3.2]
     """
     partials = goal.partials(node)
-    if partials is None or not _is_whole_step(goal):
+    if partials is None or not goal.is_whole_step:
         return
     before = goal.memo.snapshot(goal.form.group, goal.form.since, partial=partials.columns)
     change = goal.memo.delta(goal.form.group, goal.form.since, goal.form.until, partial=partials.columns)
