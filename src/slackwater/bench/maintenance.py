@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from slackwater.bench.frontend import percentile
 from slackwater.bench.progressive import SHARES, failure_as_json, ratio
-from slackwater.bench.trial import Failed, Measurements, Result
+from slackwater.bench.trial import Benchmark, Failed, Measurements, Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class QueryUpkeep:
 
 
 @dataclass(frozen=True)
-class MaintenanceBenchmark:
+class MaintenanceBenchmark(Benchmark):
     """All queries of a workload, delivered at every run of one schedule."""
 
     workload: str
@@ -80,15 +80,7 @@ class MaintenanceBenchmark:
 
     @property
     def queries(self) -> tuple[QueryUpkeep, ...]:
-        return tuple(QueryUpkeep(each) for each in self.results if isinstance(each, Measurements))
-
-    @property
-    def failed(self) -> tuple[Failed, ...]:
-        return tuple(each for each in self.results if isinstance(each, Failed))
-
-    @property
-    def equal(self) -> int:
-        return sum(query.measured.equal for query in self.queries)
+        return tuple(QueryUpkeep(each) for each in self.measured)
 
     @property
     def worse(self) -> int:

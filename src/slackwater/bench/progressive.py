@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from slackwater.bench.frontend import percentile
-from slackwater.bench.trial import Cost, Failed, Measurements, Result
+from slackwater.bench.trial import Benchmark, Cost, Failed, Measurements, Result
 
 SHARES = ((50, "p50"), (80, "p80"), (100, "max"))
 
@@ -85,7 +85,7 @@ class QueryResult:
 
 
 @dataclass(frozen=True)
-class ProgressiveBenchmark:
+class ProgressiveBenchmark(Benchmark):
     """All queries of a workload over one schedule."""
 
     workload: str
@@ -96,15 +96,7 @@ class ProgressiveBenchmark:
 
     @property
     def queries(self) -> tuple[QueryResult, ...]:
-        return tuple(QueryResult(each, self.weights) for each in self.results if isinstance(each, Measurements))
-
-    @property
-    def failed(self) -> tuple[Failed, ...]:
-        return tuple(each for each in self.results if isinstance(each, Failed))
-
-    @property
-    def equal(self) -> int:
-        return sum(query.measured.equal for query in self.queries)
+        return tuple(QueryResult(each, self.weights) for each in self.measured)
 
     @property
     def worse_at_deadline(self) -> int:

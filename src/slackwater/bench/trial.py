@@ -268,6 +268,25 @@ def _link(file: Path, target: Path) -> None:
 Result = Measurements | Failed
 
 
+class Benchmark:
+    """What every benchmark can say of its queries, whatever it makes of their costs."""
+
+    results: tuple[Result, ...]
+
+    @property
+    def measured(self) -> tuple[Measurements, ...]:
+        return tuple(each for each in self.results if isinstance(each, Measurements))
+
+    @property
+    def failed(self) -> tuple[Failed, ...]:
+        return tuple(each for each in self.results if isinstance(each, Failed))
+
+    @property
+    def equal(self) -> int:
+        """Queries whose answers are batch's."""
+        return sum(each.equal for each in self.measured)
+
+
 def measure_all(
     session: Session,
     setting: Setting,
