@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 
 from slackwater.errors import Place, StateError, UserError
-from slackwater.job.manifest import read_record, write_record
+from slackwater.job.manifest import now, read_record, write_record
 from slackwater.job.pins import FilePin, Pins, arrived, check_unchanged
 from slackwater.job.sources import Source
 from slackwater.job.store import BEGIN_AGAIN, Cycle, PinsRecord
@@ -75,8 +74,3 @@ def _new_pins(run: int, sources: Mapping[str, Source], earlier: Sequence[Pins]) 
         source.check_columns(new)
         found[name] = new
     return found
-
-
-def now() -> str:
-    """The time as records have it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

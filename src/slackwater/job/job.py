@@ -26,9 +26,9 @@ from slackwater.catalog.table import Catalog
 from slackwater.errors import Place, StateError, UserError, did_you_mean
 from slackwater.job.config import find_job, load_job
 from slackwater.job.damage import damaged_file, damaged_states
-from slackwater.job.inputs import known_files, now, pinned_inputs
+from slackwater.job.inputs import known_files, pinned_inputs
 from slackwater.job.lock import JobLock
-from slackwater.job.manifest import Manifest, OutputRecord
+from slackwater.job.manifest import Manifest, OutputRecord, now
 from slackwater.job.pins import arrived, listed
 from slackwater.job.planning import Planned, bound_query
 from slackwater.job.prepare import Preparation

@@ -15,8 +15,7 @@ import pyarrow.parquet as pq
 
 from slackwater.engine.program import Compiled
 from slackwater.errors import InternalError, Place, StateError
-from slackwater.job.inputs import now
-from slackwater.job.manifest import DataFile, Manifest, OutputRecord, StateRecord, StepRecord, write_record
+from slackwater.job.manifest import DataFile, Manifest, OutputRecord, StateRecord, StepRecord, now, write_record
 from slackwater.job.store import Store, remove
 from slackwater.job.work import Target, Work
 from slackwater.plan.plan import Purpose
