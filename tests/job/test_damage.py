@@ -217,8 +217,9 @@ def test_every_write_may_find_the_disk_full(tmp_path: Path) -> None:
                 assert fatal > 4
                 return
             assert error.message == "cannot be written: No space left on device"
-            assert str(room.state) in str(error.place)
+            assert str(error.place).startswith((str(room.state), str(room.output.parent)))
             assert room.answer() is None
+            assert not list(room.output.parent.glob(".answer/*"))
             assert not list(room.state.rglob("*.draft"))
             assert not list(room.state.glob("cycle-1/data/*"))
             runs(room, session, 1)

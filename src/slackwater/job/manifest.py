@@ -6,6 +6,7 @@ of itself, so that half a manifest is no manifest.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -163,6 +164,19 @@ def _checksum(body: object) -> str:
 def checksum_of(text: str) -> str:
     """By which a text is known again."""
     return hashlib.blake2s(text.encode(), digest_size=12).hexdigest()
+
+
+def sync_file(path: Path) -> None:
+    """Asks that a file outlive a power cut; a file system that cannot promise it is let be."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise StateError(f"cannot be written: {error.strerror}", place=Place(str(path))) from None
 
 
 def sync_directory(directory: Path) -> None:

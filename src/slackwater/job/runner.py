@@ -1,6 +1,7 @@
 """One run on Spark, and the manifest that commits it.
 
-Everything is written to new directories, so a run that fails or is killed leaves nothing that anyone would read.
+Everything is written to new directories, so a run that fails or is killed leaves nothing that anyone would read. The
+manifest comes last, after all that it names is on the disk, so a power cut takes the run or nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,17 @@ import pyarrow.parquet as pq
 
 from slackwater.engine.program import Compiled
 from slackwater.errors import InternalError, Place, StateError
-from slackwater.job.manifest import DataFile, Manifest, OutputRecord, StateRecord, StepRecord, now, write_record
+from slackwater.job.manifest import (
+    DataFile,
+    Manifest,
+    OutputRecord,
+    StateRecord,
+    StepRecord,
+    now,
+    sync_directory,
+    sync_file,
+    write_record,
+)
 from slackwater.job.store import Store, remove
 from slackwater.job.work import Target, Work
 from slackwater.plan.plan import Purpose
@@ -72,6 +83,7 @@ def execute(work: Work, session: Callable[[], Session], progress: Progress, stil
     try:
         measured, total = _compute(work, session, progress) if work.targets else ({}, {})
         manifest = _manifest(work, started, measured, total)
+        _outlive_a_power_cut(work)
         still_ours()
         write_record(work.cycle.manifest_file(work.run), manifest)
     except BaseException:
@@ -84,6 +96,29 @@ def execute(work: Work, session: Callable[[], Session], progress: Progress, stil
                 remove(target.directory)
     progress.run_ends(manifest)
     return manifest
+
+
+def _outlive_a_power_cut(work: Work) -> None:
+    """Puts what the manifest will name on the disk: files, then every directory that may be new.
+
+    Not what the run kept for itself only. On a file system of another machine, closing a file has done this already.
+    """
+    kept = [t.directory for t in work.targets.values() if t.compiled.step.purpose is not Purpose.SCRATCH]
+    for directory in kept:
+        for path in sorted(path for path in directory.rglob("*") if path.is_file()):
+            sync_file(path)
+    store, cycle = work.store, work.cycle
+    above = [
+        work.data,
+        cycle.data,
+        cycle.directory,
+        store.state,
+        store.state.parent,
+        store.answers,
+        store.output.parent,
+    ]
+    for directory in (*kept, *above):
+        sync_directory(directory)
 
 
 def _is_committed(work: Work) -> bool:
