@@ -237,7 +237,12 @@ class Work:
     def tasks(self) -> list[Task]:
         """The steps as Spark will see them, each with the steps it waits for."""
         return [
-            Task(name, self.statements(target), frozenset(self._inputs(target.compiled)) & self.targets.keys())
+            Task(
+                name,
+                self.statements(target),
+                needs=frozenset(self._inputs(target.compiled)) & self.targets.keys(),
+                writes=str(target.directory),
+            )
             for name, target in self.targets.items()
         ]
 

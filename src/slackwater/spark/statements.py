@@ -37,17 +37,20 @@ _WRAPPING = re.compile(r"Job aborted|Task failed|Writing job|\[(FAILED_READ_FILE
 _LOST_TASK = re.compile(r"most recent failure: .*? executor [^)]*\): ([^\n]+)")
 # What follows in a message is not for reading: the statement again, a stack trace.
 _NOISE = re.compile(r"\s*(SQLSTATE: \w{5}|== (SQL|DataFrame)|\n\s*at |\nDriver stacktrace|JVM stacktrace)")
+# The system's words for a disk that takes no more; Spark often says them without the file.
+_NO_ROOM = re.compile("No space left on device|Disk quota exceeded|File too large|Read-only file system")
 _PYTHON = "Traceback (most recent call last)"
 _MOST_LINES = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Statements to run one after the other, once the tasks that they need are done."""
+    """Statements to run one after the other, once the tasks that they need are done; rows go to `writes`."""
 
     name: str
     statements: tuple[str, ...]
     needs: frozenset[str] = frozenset()
+    writes: str | None = None
 
 
 def run_statement(session: SparkSession, sql: str) -> DataFrame:
@@ -169,8 +172,17 @@ def _run_task(session: SparkSession, task: Task, measure: measuring, stop: Event
             try:
                 run_statement(session, sql)
             except UserError as error:
-                message = f"step `{task.name}`: {error.message}"
-                raise type(error)(message, place=error.place, hint=error.hint) from None
+                raise _of_task(error, task) from None
+
+
+def _of_task(error: UserError, task: Task) -> UserError:
+    """An error that says which task it befell and, where the disk is full, which directory."""
+    full = _NO_ROOM.search(f"{error.message} {error.hint}")
+    if full is not None and task.writes is not None:
+        place = error.place or Place(task.writes)
+        hint = "make room there, and where Spark spills (`spark.local.dir`); then the run can start over"
+        return RunError(f"step `{task.name}` cannot be written: {full[0]}", place=place, hint=hint)
+    return type(error)(f"step `{task.name}`: {error.message}", place=error.place, hint=error.hint)
 
 
 def _cancel(running: dict[Future[None], tuple[Task, measuring]]) -> None:
