@@ -40,17 +40,17 @@ class Compiled:
     def is_answer(self) -> bool:
         return self.step.purpose is Purpose.OUTPUT
 
-    @property
-    def fields(self) -> tuple[Field, ...]:
-        """The columns of a state, by the names it is read back with."""
-        names = output_names(self.step.relation.columns)
-        return tuple(Field(names[column], column.type) for column in self.step.relation.columns)
-
     def insert(self, path: str, format: str = "parquet", options: dict[str, str] | None = None) -> str:
         """The statement that writes the step's rows to a directory."""
         said = ", ".join(f"{quoted_name(key)} {quoted_text(value)}" for key, value in (options or {}).items())
         using = f"USING {format}" + (f" OPTIONS ({said})" if said else "")
         return f"INSERT OVERWRITE DIRECTORY {quoted_text(path)} {using}\n{self.select}"
+
+
+def saved_fields(step: Step) -> tuple[Field, ...]:
+    """The columns of what a step saves, by the names it is read back with."""
+    names = output_names(step.relation.columns)
+    return tuple(Field(names[column], column.type) for column in step.relation.columns)
 
 
 def compile_step(

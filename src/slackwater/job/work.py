@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from slackwater.engine.program import Compiled, compile_step
+from slackwater.engine.program import Compiled, compile_step, saved_fields
 from slackwater.engine.views import Files, view_of_files, view_of_query
 from slackwater.job.answers import options_to_write
 from slackwater.job.manifest import Manifest, OutputRecord, StateRecord
@@ -223,7 +223,9 @@ class Work:
             yield view_of_query(f"{OPAQUE}{self.run}", self.config.query_text.rstrip().rstrip(";"))
 
     def _state_view(self, name: str) -> str:
-        return view_of_files(name, Files("parquet", str(self.store.state), self.parts[name]), None)
+        """With its columns: Spark would look them up in the files, by a job of its own."""
+        (step,) = (step for step in self.plan.steps if step.name == name)
+        return view_of_files(name, Files("parquet", str(self.store.state), self.parts[name]), saved_fields(step))
 
     def statements(self, target: Target) -> tuple[str, ...]:
         """What computes a step, and gives it its name where others read it."""
