@@ -11,7 +11,9 @@ from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, 
 from slackwater.algebra.scalar import TRUE, equality, greater, literal, reference
 from slackwater.algebra.schema import Column, ColumnId, Field, TableSchema
 from slackwater.cost.estimate import Cluster, Estimate, Spread
-from slackwater.cost.model import EngineCost, Prices, Resources, Rows, physical
+from slackwater.cost.layout import Rows
+from slackwater.cost.model import EngineCost, Prices, physical
+from slackwater.cost.physical import Resources
 from slackwater.cost.width import type_width, width_of
 from slackwater.rules.intra.merges import consolidated
 from slackwater.rules.signed import weighted
@@ -101,7 +103,7 @@ def test_writing_six_million_rows_takes_some_three_cpu_seconds() -> None:
 @pytest.mark.parametrize("delta, measured", [(60_000.0, 0.34), (600_000.0, 0.74 + 0.2), (3_000_000.0, 1.9 + 1.0)])
 def test_a_broadcast_join_with_a_state(delta: float, measured: float) -> None:
     """Executor CPU, and the driver's building of the broadcast on top."""
-    model = EngineCost(source=0.0, exchange=0.0)
+    model = EngineCost(source=0.0, exchanging=0.0)
     cost = model.load(form(STATE), Estimate(SIX_MILLION)) + model.compute(join(), sizes(state=SIX_MILLION, delta=delta))
     # The measured join gives as many rows as the delta has; this size function gives the state's.
     cost -= model.rates.emit * (SIX_MILLION - delta)
@@ -109,7 +111,7 @@ def test_a_broadcast_join_with_a_state(delta: float, measured: float) -> None:
 
 
 def test_a_shuffled_join_with_a_state_costs_ten_times_as_much() -> None:
-    model = EngineCost(broadcast_rows=0.0, exchange=0.0)
+    model = EngineCost(broadcast_rows=0.0, exchanging=0.0)
     cost = model.compute(join(), sizes(state=SIX_MILLION, delta=60_000.0))
     assert 2.5 < seconds(cost) < 6
 
@@ -118,7 +120,7 @@ def test_merging_a_million_groups() -> None:
     """Union all and group by over a state of 1.5 M groups: 1.2 s on two cores, writing included."""
     key, total = STATE.columns[0], Column(ColumnId("total"), "total", t.BIGINT)
     merge = Aggregate(STATE, (key,), ((total, AggregateCall("sum", (reference(STATE.columns[1]),), t.BIGINT)),))
-    model = EngineCost(exchange=0.0)
+    model = EngineCost(exchanging=0.0)
     cost = model.compute(merge, sizes(state=1_500_000.0))
     assert 0.8 < seconds(cost) < 3
 
@@ -164,7 +166,7 @@ def test_groups_that_arrive_together_are_not_spread_over_tasks() -> None:
     def cost(cluster: Cluster | None) -> float:
         lines = Estimate(3_600_000.0, lambda _: Spread(900_000.0, 900_000.0, cluster=cluster))
         sums = Estimate(900_000.0, width=16.0)
-        model = EngineCost(exchange=0.0, statement=0.0)
+        model = EngineCost(exchanging=0.0, statement=0.0)
         return seconds(model.compute(node, lambda n: sums if n is node else lines) + model.save(form(STATE), sums))
 
     assert 1 < cost(Cluster("orders", 1, 1, 1.0)) < 2

@@ -18,7 +18,8 @@ from tests.strategies.queries import Case, Family, make_case
 from tests.strategies.search import Search
 
 from slackwater.algebra.relation import Relation
-from slackwater.cost.model import CostModel, Rows
+from slackwater.cost.layout import Rows
+from slackwater.cost.model import CostModel
 from slackwater.cost.objective import Custom, LastRunFirst, Objective, Vector
 from slackwater.cost.scattered import DEAR, ScatteredCost
 from slackwater.engine.simulate import Simulator

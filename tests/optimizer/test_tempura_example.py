@@ -10,7 +10,8 @@ import pytest
 
 from slackwater.algebra.relation import Join, JoinKind, Relation
 from slackwater.cost.estimate import Estimate
-from slackwater.cost.model import Rows, RowsCost
+from slackwater.cost.layout import Rows
+from slackwater.cost.model import RowsCost
 from slackwater.engine.simulate import Simulation, simulate
 from slackwater.memo.positive import positive_part
 from slackwater.search.cells import Cell

@@ -8,7 +8,7 @@ enter a join or an aggregate count, and what an incremental join has in its stat
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -24,42 +24,25 @@ from slackwater.algebra.relation import (
     Project,
     Relation,
     Union,
-    Values,
     Window,
 )
 from slackwater.algebra.scalar import conjuncts
+from slackwater.cost.distribution import Columns, Hash, Required, by_each, meets
 from slackwater.cost.estimate import Estimate
-from slackwater.cost.physical import Operator, is_consolidation, may_broadcast
+from slackwater.cost.layout import Layouts, Rows
+from slackwater.cost.physical import NO_COLUMNS, Demand, Operator, Resources, Way, Work, is_consolidation
+from slackwater.cost.selectivity import has_equality
 from slackwater.cost.width import row_width
 from slackwater.time.forms import Form, Kind
 from slackwater.time.version import OLD
 
-Rows = Callable[[Relation], Estimate]
+Given = Mapping[Form, Hash]
+"""How leaves lie already; of what is not listed nothing is known."""
 
 _HELD = dict.fromkeys(("avg", "mean", "try_avg"), 2) | dict.fromkeys(
     ("std", "stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop"), 3
 )
 """Numbers that an aggregate holds for a group, where it is more than one: an average is a sum and a count."""
-
-
-@dataclass(frozen=True, slots=True)
-class Resources:
-    """What an operator uses: microseconds of CPU, bytes of three kinds, and fixed microseconds."""
-
-    cpu: float = 0.0
-    io: float = 0.0
-    network: float = 0.0
-    memory: float = 0.0
-    fixed: float = 0.0
-
-    def __add__(self, other: Resources) -> Resources:
-        return Resources(
-            self.cpu + other.cpu,
-            self.io + other.io,
-            self.network + other.network,
-            self.memory + other.memory,
-            self.fixed + other.fixed,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,106 +110,132 @@ class CostModel(Protocol):
 
 @dataclass(frozen=True)
 class EngineCost:
-    """A Spark-like engine. `statement`, `source` and `exchange` are waiting that no row count shortens."""
+    """A Spark-like engine. `statement`, `source` and `exchanging` are waiting that no row count shortens."""
 
     prices: Prices = field(default_factory=Prices)
     statement: float = 100_000.0
     broadcast_rows: float = 5_000_000.0
     source: float = 8_000.0
-    exchange: float = 20_000.0
+    exchanging: float = 20_000.0
     rates: Rates = field(default_factory=Rates)
 
-    def compute(self, tree: Relation, rows: Rows) -> float:
-        return self.prices.of(self.used(tree, rows))
+    def compute(self, tree: Relation, rows: Rows, given: Given | None = None) -> float:
+        """What an expression costs, every exchange that it needs included; `given` says how leaves lie already."""
+        return self.layout(tree, rows, given).price
+
+    def layout(self, tree: Relation, rows: Rows, given: Given | None = None) -> Way:
+        """The cheapest way to compute an expression over leaves that lie so."""
+        met = _met(given or {})
+        possible = (way for way in self.ways(tree, rows) if all(met(demand) for demand in way.demands))
+        return min(possible, key=lambda way: way.price)
+
+    def ways(self, tree: Relation, rows: Rows, required: Required | None = None) -> list[Way]:
+        """The ways to compute an expression so that it lies as required; see `Layouts.ways`."""
+        return Layouts(self, rows).ways(tree, required)
+
+    def interesting(self, tree: Relation, rows: Rows) -> list[tuple[tuple[Demand, ...], float]]:
+        """How leaves must lie to spare the expression an exchange, and what that saves."""
+        ways = self.ways(tree, rows)
+        return [(way.demands, ways[0].price - way.price) for way in ways[1:]]
 
     def used(self, tree: Relation, rows: Rows) -> Resources:
-        """The resources of every operator of an expression; leaves are paid for where they are made."""
-        total = Resources()
-        for node in tree.walk():
-            if not isinstance(node, (Form, Values)):
-                total = total + self.operator(node, rows)[1]
-        return total
+        """The resources of all work on an expression; leaves lie anyhow and are paid for where they are made."""
+        return sum((work.used for work in self.layout(tree, rows).works), Resources())
 
     def physical(self, node: Relation, rows: Rows) -> Operator:
         """How the engine would do an operator."""
-        return self.operator(node, rows)[0]
+        way = self.layout(node, rows)
+        return next((work.operator for work in reversed(way.works) if work.of is node), Operator.SCAN)
 
-    def operator(self, node: Relation, rows: Rows) -> tuple[Operator, Resources]:
-        """How an operator is done, and what that uses."""
+    # --- work ------------------------------------------------------------------------------------------------------
+
+    def _work(self, operator: Operator, of: Relation, used: Resources, by: Columns = NO_COLUMNS) -> Work:
+        return Work(operator, of, used, self.prices.of(used), by)
+
+    def on_rows(self, node: Relation, rows: Rows) -> Work:
+        """What an operator does to the rows of its input where they lie."""
         rate = self.rates
         match node:
-            case Join():
-                return self._join(node, rows)
             case Aggregate():
                 return self._aggregate(node, rows)
             case Filter():
                 tests = rate.test * (1 + len(conjuncts(node.predicate))) + rate.search * pattern_tests(node.predicate)
-                return Operator.FILTER, Resources(cpu=tests * rows(node.input).rows)
+                return self._work(Operator.FILTER, node, Resources(cpu=tests * rows(node.input).rows))
             case Project():
                 computed = sum(scalar.column is None for _, scalar in node.items)
-                return Operator.PROJECT, Resources(cpu=rate.compute * computed * rows(node.input).rows)
+                cpu = rate.compute * computed * rows(node.input).rows
+                return self._work(Operator.PROJECT, node, Resources(cpu=cpu))
             case Union():
-                return Operator.UNION, Resources(cpu=rate.union * rows(node).rows)
+                return self._work(Operator.UNION, node, Resources(cpu=rate.union * rows(node).rows))
             case Window():
-                below = rows(node.input).rows
-                cpu = (rate.shuffle + rate.sort + rate.group_call * len(node.calls)) * below
-                moved = row_width(node.input) * below
-                return Operator.WINDOW, Resources(cpu=cpu, network=moved, fixed=self.exchange)
+                cpu = (rate.sort + rate.group_call * len(node.calls)) * rows(node.input).rows
+                return self._work(Operator.WINDOW, node, Resources(cpu=cpu))
             case Limit():
-                return Operator.TOP, Resources(cpu=rate.group * rows(node.input).rows, fixed=self.exchange)
+                used = Resources(cpu=rate.group * rows(node.input).rows, fixed=self.exchanging)
+                return self._work(Operator.TOP, node, used)
             case Expand():
-                return Operator.EXPAND, Resources(cpu=rate.emit * rows(node).rows)
+                return self._work(Operator.EXPAND, node, Resources(cpu=rate.emit * rows(node).rows))
             case Generate():
-                return Operator.GENERATE, Resources(cpu=rate.emit * rows(node).rows)
+                return self._work(Operator.GENERATE, node, Resources(cpu=rate.emit * rows(node).rows))
             case _:
-                return Operator.SCAN, Resources(cpu=rate.read * rows(node).rows)
+                return self._work(Operator.SCAN, node, Resources(cpu=rate.read * rows(node).rows))
 
-    def _aggregate(self, node: Aggregate, rows: Rows) -> tuple[Operator, Resources]:
-        """Partial rows by task, moved by key, merged. Rows that arrive together lie together: one task has them all."""
+    def _aggregate(self, node: Aggregate, rows: Rows) -> Work:
+        """Partial rows by task, merged; what moves them by key is apart."""
         rate = self.rates
-        entering = rows(node.input)
-        below, out = entering.rows, rows(node).rows
-        together = any(entering.spread(key).cluster is not None for key in node.keys)
-        partial = min(below, out if together else rate.partials * out)
+        below, out = rows(node.input).rows, rows(node).rows
         held = sum(_HELD.get(call.function, 1) for _, call in node.calls)
         each = rate.group + rate.group_key * len(node.keys) + rate.group_call * held
-        used = Resources(
-            cpu=each * below + rate.shuffle * partial + rate.merge * out,
-            network=row_width(node) * partial,
-            memory=row_width(node) * out,
-            fixed=self.exchange,
-        )
-        return Operator.CONSOLIDATE if is_consolidation(node) else Operator.AGGREGATE, used
+        used = Resources(cpu=each * below + rate.merge * out, memory=row_width(node) * out)
+        return self._work(Operator.CONSOLIDATE if is_consolidation(node) else Operator.AGGREGATE, node, used)
 
-    def _join(self, node: Join, rows: Rows) -> tuple[Operator, Resources]:
-        """The cheapest of what the engine can do: the smaller side sent to all, or both sides moved by key."""
-        left, right, out = rows(node.left).rows, rows(node.right).rows, rows(node).rows
-        rate, emit = self.rates, self.rates.emit * out
-        ways: list[tuple[float, Operator, Resources]] = []
+    def exchange(self, node: Relation, by: Columns, rows: Rows) -> Work:
+        """All rows moved to where the hash of some columns says."""
+        return self._moved(node, row_width(node), rows(node).rows, by)
 
-        def offer(operator: Operator, used: Resources) -> None:
-            ways.append((self.prices.of(used), operator, used))
+    def exchange_of_partials(self, node: Aggregate, rows: Rows) -> Work:
+        """Partial rows moved by key. Rows that arrive together lie together: one task has all of a group."""
+        entering = rows(node.input)
+        out = rows(node).rows
+        together = any(entering.spread(key).cluster is not None for key in node.keys)
+        partial = min(entering.rows, out if together else self.rates.partials * out)
+        return self._moved(node, row_width(node), partial, frozenset(node.keys))
 
-        equal, sides = may_broadcast(node)
-        for small, large, sent in ((right, left, node.right), (left, right, node.left)):
-            if sent not in sides or (small > self.broadcast_rows and (equal or node.kind is not JoinKind.INNER)):
-                continue
-            held = row_width(sent) * small
-            cpu = rate.broadcast * small + emit + (rate.probe * large if equal else rate.pair * small * large)
-            name = Operator.BROADCAST_JOIN if equal else Operator.NESTED_LOOP_JOIN
-            offer(name, Resources(cpu=cpu, memory=held, fixed=self.exchange))
-        if equal or not ways:
-            moved = row_width(node.left) * left + row_width(node.right) * right
-            cpu = rate.shuffle * (left + right) + rate.build * min(left, right) + rate.probe * max(left, right) + emit
-            if not equal:
-                cpu += rate.pair * left * right
-            held = min(row_width(node.left) * left, row_width(node.right) * right)
-            offer(
-                Operator.SHUFFLED_JOIN if equal else Operator.NESTED_LOOP_JOIN,
-                Resources(cpu=cpu, network=moved, memory=held, fixed=2 * self.exchange),
-            )
-        _, operator, used = min(ways, key=lambda way: way[0])
-        return operator, used
+    def _moved(self, node: Relation, width: float, rows: float, by: Columns) -> Work:
+        used = Resources(cpu=self.rates.shuffle * rows, network=width * rows, fixed=self.exchanging)
+        return self._work(Operator.EXCHANGE, node, used, by)
+
+    def may_send(self, join: Join, sent: Relation, rows: Rows) -> bool:
+        """Whether a side is small enough to be with every worker; without a key to meet by there is no other way."""
+        return rows(sent).rows <= self.broadcast_rows or (join.kind is JoinKind.INNER and not has_equality(join))
+
+    def send(self, join: Join, sent: Relation, rows: Rows) -> Work:
+        """A copy of a side for every worker, as a hash table by the join's columns."""
+        small = rows(sent).rows
+        used = Resources(cpu=self.rates.broadcast * small, memory=row_width(sent) * small, fixed=self.exchanging)
+        return self._work(Operator.BROADCAST, sent, used, join.condition.columns & frozenset(sent.columns))
+
+    def build(self, join: Join, rows: Rows) -> Work:
+        """A hash table of the smaller side, on each worker of what lies there."""
+        left, right = rows(join.left).rows, rows(join.right).rows
+        small = join.left if left < right else join.right
+        held = min(row_width(join.left) * left, row_width(join.right) * right)
+        used = Resources(cpu=self.rates.build * min(left, right), memory=held)
+        return self._work(Operator.BUILD, small, used, join.condition.columns & frozenset(small.columns))
+
+    def probe(self, join: Join, sent: Relation | None, rows: Rows) -> Work:
+        """The other side looks for its partners, by hash or one by one."""
+        left, right, rate = rows(join.left).rows, rows(join.right).rows, self.rates
+        equal = has_equality(join)
+        cpu = rate.emit * rows(join).rows
+        if sent is not None:
+            large = left if sent is join.right else right
+            cpu += rate.probe * large if equal else rate.pair * left * right
+            return self._work(Operator.BROADCAST_JOIN if equal else Operator.NESTED_LOOP_JOIN, join, Resources(cpu=cpu))
+        cpu += rate.probe * max(left, right) + (0.0 if equal else rate.pair * left * right)
+        return self._work(Operator.SHUFFLED_JOIN if equal else Operator.NESTED_LOOP_JOIN, join, Resources(cpu=cpu))
+
+    # --- keeping ---------------------------------------------------------------------------------------------------
 
     def scan(self, form: Form, rows: Estimate) -> float:
         return self.load(form, rows)
@@ -245,6 +254,16 @@ class EngineCost:
         size = (rows.width or 1.0) * rows.rows
         cpu = self.rates.write * rows.rows + self.rates.write_byte * size
         return self.prices.of(Resources(cpu=cpu, io=self.rates.compressed * size, fixed=self.statement))
+
+
+def _met(given: Given) -> Callable[[Demand], bool]:
+    """Whether a demand is met by how the leaves lie."""
+
+    def met(demand: Demand) -> bool:
+        hashed = given.get(demand[0])
+        return hashed is not None and meets(by_each(hashed.columns), demand[1])
+
+    return met
 
 
 def physical(node: Relation, rows: Rows, model: EngineCost | None = None) -> str:

@@ -1,21 +1,36 @@
-"""Physical operators: what an engine can do for an operator of the algebra, by the names that plans show."""
+"""Physical operators: what an engine can do for an operator of the algebra, by the names that plans show.
+
+A relation is computed by a list of `Work`, inputs first. Exchanges, hash builds and probes are work of their own, so
+that what two parts of an expression have in common is counted once: Spark too moves the same rows by the same key, or
+builds the same table, once a statement. A `Way` is one such list and what it takes for granted of its leaves.
+[Beanstalk §6.3]
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 from slackwater.algebra.relation import Aggregate, Join, JoinKind, Relation
+from slackwater.cost.distribution import Columns, Required
 from slackwater.cost.selectivity import has_equality
 from slackwater.rules.intra.merges import TIMES
+from slackwater.time.forms import Form
+
+NO_COLUMNS: Columns = frozenset()
 
 
 class Operator(StrEnum):
-    """One way to do an operator. Distribution follows: an exchange is part of the operator that needs it."""
+    """One thing that an engine does. The two hash joins stand for their probing; building is apart."""
 
     SCAN = "scan"
     FILTER = "filter"
     PROJECT = "project"
     UNION = "union"
+    EXCHANGE = "exchange by hash"
+    BROADCAST = "send everywhere"
+    BUILD = "build hash table"
     BROADCAST_JOIN = "broadcast hash join"
     SHUFFLED_JOIN = "shuffled hash join"
     NESTED_LOOP_JOIN = "nested loop join"
@@ -27,6 +42,72 @@ class Operator(StrEnum):
     GENERATE = "generate"
     SAVE = "save"
     LOAD = "load"
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What an operator uses: microseconds of CPU, bytes of three kinds, and fixed microseconds."""
+
+    cpu: float = 0.0
+    io: float = 0.0
+    network: float = 0.0
+    memory: float = 0.0
+    fixed: float = 0.0
+
+    def __add__(self, other: Resources) -> Resources:
+        return Resources(
+            self.cpu + other.cpu,
+            self.io + other.io,
+            self.network + other.network,
+            self.memory + other.memory,
+            self.fixed + other.fixed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One physical operator: on which relation, by which columns, what it uses and what that costs."""
+
+    operator: Operator
+    of: Relation
+    used: Resources
+    price: float
+    by: Columns = NO_COLUMNS
+
+    @property
+    def key(self) -> tuple[Operator, Relation, Columns]:
+        """The same work, whoever asks for it."""
+        return self.operator, self.of, self.by
+
+
+Demand = tuple[Form, Required]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to compute an expression: its work, and how some of its leaves must lie for it.
+
+    `price` is that of the work; what it costs to have a leaf lie so is for whoever supplies the leaf to say.
+    """
+
+    works: tuple[Work, ...]
+    demands: tuple[Demand, ...]
+    price: float
+
+    @staticmethod
+    def of(parts: Sequence[Way], *more: Work) -> Way:
+        """Several ways beside each other and work on top, everything counted once."""
+        busy = [part for part in parts if part.works or part.demands]
+        if len(busy) < 2:
+            below = busy[0] if busy else NO_WORK
+            return Way(below.works + more, below.demands, below.price + sum(work.price for work in more))
+        works = {work.key: work for part in busy for work in part.works}
+        works |= {work.key: work for work in more}
+        demands = dict.fromkeys(demand for part in busy for demand in part.demands)
+        return Way(tuple(works.values()), tuple(demands), sum(work.price for work in works.values()))
+
+
+NO_WORK = Way((), (), 0.0)
 
 
 def is_consolidation(node: Aggregate) -> bool:

@@ -10,7 +10,7 @@ from random import Random
 
 from slackwater.algebra.relation import Relation
 from slackwater.cost.estimate import Estimate
-from slackwater.cost.model import Rows
+from slackwater.cost.layout import Rows
 from slackwater.time.forms import Form, Kind
 
 SPREAD = 2.0
