@@ -194,3 +194,12 @@ def test_with_little_data_nothing_is_worth_a_statement() -> None:
 def test_prices_weigh_resources() -> None:
     used = Resources(1, 2, 3, 4, 5) + Resources(1, 1, 1, 1, 1)
     assert Prices(1, 10, 100, 1000, 10_000).of(used) == 2 + 30 + 400 + 5000 + 60_000
+
+
+def test_a_state_by_key_costs_twice_as_much_to_write() -> None:
+    """Measured for 6 M rows of 6 columns: 5.1 CPU s against 2.7."""
+    model = EngineCost(statement=0.0)
+    plain, by_key = model.save(form(STATE), Estimate(SIX_MILLION)), model.save_by(form(STATE), Estimate(SIX_MILLION))
+    assert by_key is not None
+    assert 1.7 < by_key / plain < 2.3
+    assert EngineCost(states_by_key=False).save_by(form(STATE), Estimate(1.0)) is None

@@ -11,7 +11,7 @@ import pytest
 from slackwater.algebra.relation import Join, JoinKind, Relation
 from slackwater.cost.estimate import Estimate
 from slackwater.cost.layout import Rows
-from slackwater.cost.model import RowsCost
+from slackwater.cost.model import RowsCost, WhereverItLies
 from slackwater.engine.simulate import Simulation, simulate
 from slackwater.memo.positive import positive_part
 from slackwater.search.cells import Cell
@@ -178,7 +178,7 @@ def test_hold_back_gives_the_deltas_of_figure_1d() -> None:
 
 
 @dataclass(frozen=True)
-class FigureFive:
+class FigureFive(WhereverItLies):
     """The early inner join costs 10 to compute, 5 to save, 4 to load; the outer join from scratch is out of reach."""
 
     def compute(self, tree: Relation, rows: Rows) -> float:

@@ -8,7 +8,7 @@ enter a join or an aggregate count, and what an incremental join has in its stat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -73,6 +73,8 @@ class Rates:
     read_byte: float = 0.0006
     write: float = 0.1
     write_byte: float = 0.006
+    part: float = 0.4
+    """More for each written row of a state that is saved by key."""
     test: float = 0.015
     search: float = 0.5
     compute: float = 0.04
@@ -95,17 +97,38 @@ class Rates:
 
 
 class CostModel(Protocol):
-    """Prices an alternative, and keeping a form from one run to another."""
+    """Prices an alternative, and keeping a form from one run to another.
+
+    `ways` are those to compute an expression so that its rows lie as required; `save` by columns is for a state that
+    lies by their hash when it is loaded, None where the engine has no such states.
+    """
 
     def compute(self, tree: Relation, rows: Rows) -> float: ...
+
+    def ways(self, tree: Relation, rows: Rows, required: Required | None = None) -> Sequence[Way]: ...
 
     def scan(self, form: Form, rows: Estimate) -> float: ...
 
     def save(self, form: Form, rows: Estimate) -> float: ...
 
+    def save_by(self, form: Form, rows: Estimate) -> float | None: ...
+
     def load(self, form: Form, rows: Estimate) -> float: ...
 
     def deliver(self, rows: Estimate) -> float: ...
+
+
+class WhereverItLies:
+    """A base for models that take rows wherever they lie: one way for an expression, no states by key."""
+
+    def compute(self, tree: Relation, rows: Rows) -> float:
+        raise NotImplementedError
+
+    def ways(self, tree: Relation, rows: Rows, required: Required | None = None) -> Sequence[Way]:
+        return (Way((), (), self.compute(tree, rows)),) if required is None else ()
+
+    def save_by(self, form: Form, rows: Estimate) -> float | None:
+        return None
 
 
 @dataclass(frozen=True)
@@ -118,6 +141,8 @@ class EngineCost:
     source: float = 8_000.0
     exchanging: float = 20_000.0
     rates: Rates = field(default_factory=Rates)
+    states_by_key: bool = True
+    """Whether states can be saved by key; else only rows of the same statement lie by one."""
 
     def compute(self, tree: Relation, rows: Rows, given: Given | None = None) -> float:
         """What an expression costs, every exchange that it needs included; `given` says how leaves lie already."""
@@ -245,6 +270,12 @@ class EngineCost:
         cpu = self.rates.write * rows.rows + self.rates.write_byte * size
         return self.prices.of(Resources(cpu=cpu, io=self.rates.compressed * size, fixed=self.statement))
 
+    def save_by(self, form: Form, rows: Estimate) -> float | None:
+        """Rows are sorted by the file that the hash of their key puts them into."""
+        if not self.states_by_key:
+            return None
+        return self.save(form, rows) + self.prices.of(Resources(cpu=self.rates.part * rows.rows))
+
     def load(self, form: Form, rows: Estimate) -> float:
         size = _width(form, rows) * rows.rows
         cpu = self.rates.read * rows.rows + self.rates.read_byte * size
@@ -276,7 +307,7 @@ def _width(form: Form, rows: Estimate) -> float:
 
 
 @dataclass(frozen=True)
-class RowsCost:
+class RowsCost(WhereverItLies):
     """Only rows that enter a join or an aggregate; an incremental join's state is free.   [Tempura §2.2]"""
 
     def compute(self, tree: Relation, rows: Rows) -> float:

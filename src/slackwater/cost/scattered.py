@@ -11,6 +11,7 @@ from random import Random
 from slackwater.algebra.relation import Relation
 from slackwater.cost.estimate import Estimate
 from slackwater.cost.layout import Rows
+from slackwater.cost.model import WhereverItLies
 from slackwater.time.forms import Form, Kind
 
 SPREAD = 2.0
@@ -18,7 +19,7 @@ SPREAD = 2.0
 DEAR = 1e4
 
 
-class ScatteredCost:
+class ScatteredCost(WhereverItLies):
     """A cost model for tests and for the curious. Not for comparing plans: a price says nothing of work."""
 
     def __init__(self, seed: int) -> None:
