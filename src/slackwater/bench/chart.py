@@ -1,7 +1,7 @@
 """A bar chart of ratios as SVG: a group of bars for each name, and a line where the ratio is one.
 
-Bars that would leave the page are cut and end in a point; the number beside a bar is always the true one. Colours
-follow the reader's choice of a light or a dark page.
+Bars that would leave the page are cut and end in a point; the number beside a bar is always the true one, and a dash
+where there is none. Colours follow the reader's choice of a light or a dark page.
 """
 
 from __future__ import annotations
@@ -20,26 +20,32 @@ _STYLE = """
   text { font: 12px system-ui, sans-serif; fill: #24292f; }
   .title { font-weight: 600; font-size: 15px; } .number { font-size: 10px; } .axis { fill: #6e7781; }
   .grid { stroke: #d0d7de; } .one { stroke: #24292f; stroke-dasharray: 4 3; }
-  .s0 { fill: #0969da; } .s1 { fill: #9ecbff; } .s2 { fill: #d0d7de; } .worse { fill: #cf222e; }
+  .s0 { fill: #0969da; } .s1 { fill: #9ecbff; } .s2 { fill: #d0d7de; } .s3 { fill: #a5b4a9; } .s4 { fill: #d4a72c; }
+  .worse { fill: #cf222e; }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3; } .axis { fill: #8d96a0; } .grid { stroke: #30363d; } .one { stroke: #e6edf3; }
-    .s0 { fill: #4493f8; } .s1 { fill: #1f4b85; } .s2 { fill: #484f58; } .worse { fill: #f85149; }
+    .s0 { fill: #4493f8; } .s1 { fill: #1f4b85; } .s2 { fill: #484f58; } .s3 { fill: #5d6b61; } .s4 { fill: #9a7b20; }
+    .worse { fill: #f85149; }
   }
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """`rows` are names with one ratio for each of the `series`; of the first, those above one stand out."""
+    """`rows` are names with one ratio for each of the `series`; of the first, those above one stand out.
+
+    `one` is what the ratios are to.
+    """
 
     title: str
     series: tuple[str, ...]
-    rows: Sequence[tuple[str, Sequence[float]]]
+    rows: Sequence[tuple[str, Sequence[float | None]]]
+    one: str = "batch"
 
     @property
     def most(self) -> float:
         """Where the axis ends."""
-        largest = max((value for _, values in self.rows for value in values), default=1.0)
+        largest = max((value for _, values in self.rows for value in values if value is not None), default=1.0)
         return min(WIDEST, max(1.2, math.ceil(largest * 5) / 5))
 
     def as_svg(self) -> str:
@@ -72,14 +78,17 @@ class Chart:
             value = tick * 0.2
             x, kind = self._x(value), "one" if tick == 5 else "grid"
             yield f'<line class="{kind}" x1="{x:.1f}" y1="{TOP - 8}" x2="{x:.1f}" y2="{height - 20}"/>'
-            label = "batch" if tick == 5 else f"{value:.1f}"
+            label = self.one if tick == 5 else f"{value:.1f}"
             yield f'<text class="axis" x="{x:.1f}" y="{TOP - 12}" text-anchor="middle">{label}</text>'
 
-    def _row(self, y: int, name: str, values: Sequence[float]) -> Iterator[str]:
+    def _row(self, y: int, name: str, values: Sequence[float | None]) -> Iterator[str]:
         middle = y + len(self.series) * BAR / 2 + 4
         yield f'<text x="{LEFT - 8}" y="{middle:.1f}" text-anchor="end">{escape(name)}</text>'
         for number, value in enumerate(values):
-            top, end = y + number * BAR, self._x(value)
+            top, end = y + number * BAR, self._x(value or 0.0)
+            if value is None:
+                yield f'<text class="number" x="{end + 4:.1f}" y="{top + 8}">–</text>'
+                continue
             kind = "worse" if number == 0 and value > 1 else f"s{number}"
             if value > self.most:
                 shape = f"{LEFT},{top} {end - 6:.1f},{top} {end:.1f},{top + 4} {end - 6:.1f},{top + 8} {LEFT},{top + 8}"

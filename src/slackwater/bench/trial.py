@@ -109,6 +109,8 @@ class Setting:
     timeline: Timeline
     warm_up: int = 1
     repeat: int = 1
+    refresh: str = "auto"
+    methods: tuple[str, ...] | None = None
 
 
 class Trial:
@@ -116,6 +118,7 @@ class Trial:
 
     def __init__(self, session: Session, setting: Setting, query: Query, directory: Path) -> None:
         self._session = session
+        self._setting = setting
         self._data = setting.data
         self._timeline = setting.timeline
         self._query = query
@@ -125,7 +128,7 @@ class Trial:
         self._write_job()
         config = load_job(directory / "slackwater.yml")
         used = {name: self._data.statistics[name] for name in self._tables}
-        self.job = Job(config, session=session, statistics=used)
+        self.job = Job(config, session, statistics=used, methods=setting.methods)
         self._sources = [
             Source(name, config.sources[name], "parquet", self._data.directory(name), self._data.fields(name))
             for name in self._tables
@@ -143,6 +146,7 @@ class Trial:
             "schedule": list(timeline.times),
             "weights": list(timeline.weights),
             "deliver": [timeline.time(run) for run in sorted(timeline.deliver)],
+            "refresh": self._setting.refresh,
             "sources": {name: self._source(name) for name in self._tables},
             "output": {"path": "answer"},
         }
@@ -201,6 +205,9 @@ class Trial:
             file.unlink()
 
     def plan(self) -> Plan:
+        """The plan of the runs; before the first, the one that it would make."""
+        if self.job.store.current() is None:
+            self._arrive(1)
         return self.job.plan()
 
     def state_bytes(self) -> int:
@@ -309,7 +316,7 @@ def measure_all(
         try:
             found.append(measure(session, setting, query, directory / query.name, batch_first=position % 2 == 0))
         except Exception as error:
-            found.append(Failed(query.name, _words(error)))
+            found.append(Failed(query.name, in_words(error)))
         done(found[-1])
     return found
 
@@ -349,6 +356,7 @@ def measure(session: Session, setting: Setting, query: Query, directory: Path, *
     )
 
 
-def _words(error: Exception) -> str:
+def in_words(error: Exception) -> str:
+    """What went wrong, in a line."""
     kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
     return f"{kind}{error}".strip()

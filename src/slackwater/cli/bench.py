@@ -11,6 +11,7 @@ from rich.text import Text
 
 from slackwater.bench.frontend import FrontEndTimes, percentile, time_front_end
 from slackwater.bench.workloads import workload
+from slackwater.cli.bench_effectiveness import effectiveness
 from slackwater.cli.bench_planning import planning
 from slackwater.cli.bench_runs import maintenance, progressive
 from slackwater.cli.output import Json, Output, measuring, plain
@@ -20,7 +21,7 @@ SLOWEST = 10
 STAGES = ("bind", "normalize", "canonical", "emit", "total")
 
 
-@click.group(commands=(planning, progressive, maintenance))
+@click.group(commands=(planning, progressive, maintenance, effectiveness))
 def bench() -> None:
     """Measure Slackwater itself."""
 

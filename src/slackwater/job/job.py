@@ -74,13 +74,21 @@ class Job:
     """A job file, its directories and its Spark."""
 
     def __init__(
-        self, config: JobConfig, session: Session | None = None, *, statistics: Statistics | None = None
+        self,
+        config: JobConfig,
+        session: Session | None = None,
+        *,
+        statistics: Statistics | None = None,
+        methods: tuple[str, ...] | None = None,
     ) -> None:
-        """`statistics`, where they are known, take the place of what the job would count and guess."""
+        """`statistics`, where they are known, take the place of what the job would count and guess.
+
+        `methods` are those to plan with, to compare; by default all.
+        """
         self.config = config
         self.store = Store(config.state, config.output.path)
         self._session = session
-        self._preparation = Preparation(config, self.store, self.session, statistics)
+        self._preparation = Preparation(config, self.store, self.session, statistics, methods)
 
     @staticmethod
     def open(path: str | Path | None = None, session: Session | None = None) -> Job:

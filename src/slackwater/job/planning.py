@@ -60,10 +60,11 @@ def plan_job(
     declared: Sequence[Field],
     statistics: Statistics,
     aggregates: frozenset[str] = frozenset(),
+    methods: tuple[str, ...] | None = None,
 ) -> Planned:
-    """The plan of a job's cycle, by its refresh policy."""
+    """The plan of a job's cycle, by its refresh policy and, where they are named, by some methods only."""
     refresh = config.refresh
-    options = options_for(refresh)
+    options = options_for(refresh, methods)
     try:
         query = bound_query(config, catalog, declared, aggregates)
         planning = plan_query(query, statistics, config.timeline, options)
@@ -96,11 +97,12 @@ def _pays_to_rewrite(query: Query, planning: Planning, config: JobConfig, statis
     return planning.plan.rank < REWRITTEN * written.rank
 
 
-def options_for(refresh: Refresh) -> Options:
+def options_for(refresh: Refresh, methods: tuple[str, ...] | None = None) -> Options:
     """What a refresh policy is to the planner."""
     if refresh is Refresh.FULL:
         return Options(methods=())
-    return Options(model=EngineCost(), keeping=refresh in (Refresh.INCREMENTAL, Refresh.INCREMENTAL_STRICT))
+    keeping = refresh in (Refresh.INCREMENTAL, Refresh.INCREMENTAL_STRICT)
+    return Options(methods, model=EngineCost(), keeping=keeping)
 
 
 def opaque_plan(config: JobConfig, declared: Sequence[Field], estimated: Plan | None = None) -> Plan:

@@ -46,6 +46,8 @@ class Preparation:
     session: Callable[[], Session]
     known: Statistics | None = None
     """What is known of the sources already: then nothing is counted."""
+    methods: tuple[str, ...] | None = None
+    """The methods to plan with; all of them unless told."""
 
     def planned(self, sources: Mapping[str, Source]) -> tuple[Planned, tuple[Field, ...]]:
         """The plan over the sources as they are, and the columns that Spark sees in the answer."""
@@ -60,7 +62,7 @@ class Preparation:
         catalog = Catalog.of(source.schema for source in sources.values())
         statistics = self.known if self.known is not None else self._statistics(sources, now)
         aggregates = user_aggregates(self.session())
-        return plan_job(self.config, catalog, declared, statistics, aggregates), declared
+        return plan_job(self.config, catalog, declared, statistics, aggregates, self.methods), declared
 
     def _statistics(self, sources: Mapping[str, Source], now: Mapping[str, Sequence[FilePin]]) -> Statistics:
         previous = self._last_cycle_of_manifests()

@@ -1,0 +1,75 @@
+"""The plans of two sets of methods for one query, as jobs on Spark side by side: what each has cost, and whether it is
+right.
+
+Passes alternate, so that neither always meets the warmer Spark. Plans that do the same are run once, also where two
+prices of early work have led to them: what they cost is counted run by run, before prices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slackwater.bench.effectiveness import REFERENCE, TOGETHER, Case, Outcome, Spent, signature
+from slackwater.bench.trial import Cost, Setting, Trial, in_words
+from slackwater.bench.workloads import Query
+
+if TYPE_CHECKING:
+    from slackwater.spark.session import Session
+
+Known = dict[tuple[str, str, str, object], Spent]
+
+
+@dataclass
+class SideBySide:
+    """Measures cases in one session; `known` is what plans have cost that were met before."""
+
+    session: Session
+    directory: Path
+    known: Known = field(default_factory=dict)
+    _jobs: int = 0
+
+    def measure(self, outcome: Outcome, query: Query, setting: Setting) -> Outcome:
+        """The outcome with what the plans of all methods and of the reference alone have cost."""
+        try:
+            return replace(outcome, measured=self._measure(outcome.case, query, setting))
+        except Exception as error:
+            return replace(outcome, error=in_words(error))
+
+    def _measure(self, case: Case, query: Query, setting: Setting) -> dict[str, Spent]:
+        trials = {name: self._trial(query, setting, name) for name in (REFERENCE, TOGETHER)}
+        keys = {name: (case.query, case.pattern, case.scenario, signature(t.plan())) for name, t in trials.items()}
+        new = {keys[name]: name for name in trials if keys[name] not in self.known}
+        costs = _passes({name: trials[name] for name in new.values()}, setting)
+        self.known |= {key: costs[name] for key, name in new.items()}
+        return {name: self.known[key] for name, key in keys.items()}
+
+    def _trial(self, query: Query, setting: Setting, name: str) -> Trial:
+        self._jobs += 1
+        methods = None if name == TOGETHER else (name,)
+        own = replace(setting, refresh="incremental", methods=methods)
+        return Trial(self.session, own, query, self.directory / f"{self._jobs}-{query.name}-{name}")
+
+
+def _passes(trials: Mapping[str, Trial], setting: Setting) -> dict[str, Spent]:
+    """All passes of all trials by turns; the last is compared with batch."""
+    costs: dict[str, list[list[Cost]]] = {name: [] for name in trials}
+    equal = dict.fromkeys(trials, True)
+    timeline, last = setting.timeline, setting.warm_up + setting.repeat - 1
+    for number in range(last + 1):
+        for name in list(trials)[:: 1 if number % 2 else -1]:
+            trial = trials[name]
+            trial.rewind()
+            costs[name].append([])
+            for run in timeline.runs:
+                costs[name][-1].append(trial.run(run))
+                if number == last and run in timeline.deliver:
+                    trial.batch(run)
+                    equal[name] = trial.is_equal(run) and equal[name]
+    counted = {name: passes[setting.warm_up :] for name, passes in costs.items()}
+    return {
+        name: Spent(tuple(Cost.median(each[n] for each in passes) for n in range(timeline.last)), equal[name])
+        for name, passes in counted.items()
+    }

@@ -1,0 +1,250 @@
+"""`slackwater bench effectiveness`: each method alone and all of them together, by estimate and on Spark."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import click
+from rich.console import Group, RenderableType
+from rich.status import Status
+from rich.table import Table
+from rich.text import Text
+
+from slackwater.bench.arriving import prepare_data
+from slackwater.bench.chart import Chart
+from slackwater.bench.effectiveness import (
+    BATCH,
+    FIGURES,
+    PATTERNS,
+    QUERIES,
+    REFERENCE,
+    TOGETHER,
+    EffectivenessBenchmark,
+    Outcome,
+    estimate_all,
+)
+from slackwater.bench.side_by_side import SideBySide
+from slackwater.bench.trial import Setting
+from slackwater.bench.workloads import Query, parse_pattern, workload
+from slackwater.bench.workloads.sizes import workload_statistics
+from slackwater.catalog.statistics import Statistics
+from slackwater.cli.bench_planning import listed, numbered
+from slackwater.cli.output import TO_STDOUT, Json, Output, measuring, plain, write_file, write_json
+from slackwater.spark.session import open_session
+
+WORKLOAD = "tpcds"
+
+
+@dataclass(frozen=True, slots=True)
+class EffectivenessReport:
+    """The four figures as tables, then where one method alone is better, by estimate or as measured."""
+
+    found: EffectivenessBenchmark
+
+    def as_json(self) -> Json:
+        return plain(self.found.as_json())
+
+    def as_text(self) -> RenderableType:
+        tables = [self._table(letter) for letter in FIGURES]
+        return Group(*(part for table in tables for part in (table, Text())), *self._remarks(), self._verdict())
+
+    def _table(self, letter: str) -> Table:
+        bench = self.found
+        table = Table(title=f"({letter}) {FIGURES[letter]}", title_justify="left", box=None, header_style="bold")
+        table.add_column("query")
+        table.add_column("arrivals")
+        measured = ("executors\nmeasured", "process\nmeasured", "equal") if self._is_measured else ()
+        for name in ("early\nprice", *bench.methods, TOGETHER, BATCH, *measured):
+            table.add_column(name, justify="right", vertical="bottom")
+        for outcome in bench.figure(letter):
+            case = outcome.case
+            estimates = [outcome.relative(name) for name in (*bench.methods, TOGETHER, BATCH)]
+            cells = [_ratio(value) for value in estimates]
+            if not outcome.holds:
+                cells[-2].stylize("bold red")
+            if self._is_measured:
+                ratios = (outcome.measured_ratio(), outcome.measured_ratio(process=True))
+                cells += [*map(_ratio, ratios), Text(_equal(outcome))]
+            table.add_row(case.query, case.pattern, f"{case.early_weight:g}", *cells)
+        return table
+
+    @property
+    def _is_measured(self) -> bool:
+        return any(outcome.measured or outcome.error for outcome in self.found.outcomes)
+
+    def _remarks(self) -> list[Text]:
+        remarks = [
+            f"{outcome.case}: {outcome.best_alone[0]} alone costs "
+            f"{outcome.best_alone[1] / outcome.together:.3f} of all methods together, by estimate"
+            for outcome in self.found.exceptions
+        ]
+        remarks += [
+            f"{outcome.case}: measured, the plan of all methods took {outcome.measured_ratio():.2f} of {REFERENCE}'s"
+            for outcome in self.found.worse_as_measured
+        ]
+        remarks += [f"{outcome.case}: {outcome.error or 'NOT EQUAL to batch'}" for outcome in self.found.unequal]
+        return [Text(remark, style="red") for remark in remarks]
+
+    def _verdict(self) -> Text:
+        bench = self.found
+        hold = len(bench.outcomes) - len(bench.exceptions)
+        told = (
+            f"{bench.workload}, scale factor {bench.scale_factor:g}: all methods together are no worse than the best "
+            f"of them in {hold} of {len(bench.outcomes)} cases, by estimate"
+        )
+        measured = [outcome for outcome in bench.outcomes if outcome.measured]
+        if measured:
+            other = [outcome for outcome in measured if not outcome.same_plan]
+            told += (
+                f"; {len(measured)} measured, {len(other)} with another plan than {REFERENCE}'s, "
+                f"{len(bench.worse_as_measured)} of them more than a tenth worse; "
+                f"{len(measured) - len([o for o in measured if o in bench.unequal])} of {len(measured)} equal to batch"
+            )
+        return Text(told, style="bold")
+
+    def charts(self) -> dict[str, Chart]:
+        """The figures by letter, and once more by what was measured."""
+        bench = self.found
+        others = tuple(name for name in bench.methods if name != REFERENCE)
+        found: dict[str, Chart] = {}
+        for letter, title in FIGURES.items():
+            outcomes = bench.figure(letter)
+            named = [(_name(outcome, letter), outcome) for outcome in outcomes]
+            told = f"{title}: estimated cost against {REFERENCE}, scale factor {bench.scale_factor:g}"
+            rows = [(name, [o.relative(each) for each in (TOGETHER, *others, BATCH)]) for name, o in named]
+            found[letter] = Chart(told, (TOGETHER, *others, BATCH), rows, REFERENCE)
+            if any(outcome.measured for outcome in outcomes):
+                told = f"{title}: CPU of all methods together against {REFERENCE}, scale factor {bench.scale_factor:g}"
+                ratios = [(n, [o.measured_ratio(), o.measured_ratio(process=True)]) for n, o in named]
+                found[f"{letter}-measured"] = Chart(told, ("executors", "whole process"), ratios, REFERENCE)
+        return found
+
+
+def _name(outcome: Outcome, letter: str) -> str:
+    case = outcome.case
+    what = case.query.removeprefix(f"{WORKLOAD}-") if letter in "ac" else case.pattern
+    return f"{what} {case.early_weight:g}"
+
+
+def _ratio(value: float | None) -> Text:
+    return Text("–" if value is None else f"{value:.2f}")
+
+
+def _equal(outcome: Outcome) -> str:
+    if outcome.error:
+        return "failed"
+    if not outcome.measured:
+        return ""
+    return "yes" if all(spent.equal for spent in outcome.measured.values()) else "NO"
+
+
+@click.command()
+@click.option("--sf", "scale_factor", type=float, default=1.0, show_default=True, help="Scale factor of TPC-DS.")
+@click.option("--queries", "numbers", metavar="LIST", default=",".join(map(str, QUERIES)), show_default=True)
+@click.option("--patterns", metavar="LIST", default=",".join(PATTERNS), show_default=True, help="How rows arrive.")
+@click.option("--estimates-only", is_flag=True, help="Plan only: no data, no Spark.")
+@click.option("--master", default="local[*]", show_default=True, help="Spark's master.")
+@click.option("--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Passes; medians are shown.")
+@click.option("--warm-up", type=click.IntRange(min=0), default=1, show_default=True, help="Passes that do not count.")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where data and jobs are kept; by default a directory of yours among the temporary ones.",
+)
+@click.option("--keep", is_flag=True, help="Leave the jobs' directories, to look into.")
+@click.option("--chart", "chart_prefix", metavar="PREFIX", help="Also draw the figures, as PREFIX-a.svg to -d.svg.")
+@measuring
+@click.pass_obj
+def effectiveness(
+    output: Output,
+    scale_factor: float,
+    numbers: str,
+    patterns: str,
+    estimates_only: bool,
+    master: str,
+    repeat: int,
+    warm_up: int,
+    data: Path | None,
+    keep: bool,
+    chart_prefix: str | None,
+    json_file: str | None,
+) -> None:
+    """Compare methods, each alone and all together: two runs, by estimate and, where drawn, on Spark.
+
+    Costs are in parts of `maintain`'s. Measured are the plans of `maintain` and of all methods, for all queries under
+    the first pattern and for the first query under all. Exits with 1 where an answer differs from batch's.
+    """
+    work = workload(WORKLOAD)
+    queries = [numbered(work, number) for number in listed(numbers)]
+    named = {name: parse_pattern(name, work.tables) for name in listed(patterns)}
+
+    @cache
+    def statistics(pattern: str) -> Statistics:
+        if estimates_only:
+            return workload_statistics(work, scale_factor, named[pattern])
+        return prepare_data(work, scale_factor, named[pattern], data).statistics
+
+    with output.waiting("preparing") as shown:
+
+        def say(outcome: Outcome) -> None:
+            if isinstance(shown, Status):
+                shown.update(str(outcome.case))
+
+        found = EffectivenessBenchmark(
+            work.name,
+            scale_factor,
+            tuple(estimate_all(work, queries, statistics, patterns=list(named), done=say)),
+        )
+        if not estimates_only:
+
+            def setting(outcome: Outcome) -> Setting:
+                arriving = prepare_data(work, scale_factor, named[outcome.case.pattern], data)
+                return Setting(arriving, outcome.case.timeline, warm_up, repeat)
+
+            jobs = Path(tempfile.mkdtemp(prefix="jobs-", dir=setting(found.outcomes[0]).data.home))
+            with _removed(jobs, keep):
+                side = SideBySide(open_session("slackwater bench", master), jobs)
+                by_name = {query.name: query for query in queries}
+                found = _measured(found, side, by_name, setting, say, json_file)
+    report = EffectivenessReport(found)
+    for letter, chart in report.charts().items() if chart_prefix is not None else ():
+        write_file(f"{chart_prefix}-{letter}.svg", chart.as_svg())
+    output.report_measurements(report, json_file)
+    if found.unequal:
+        raise click.exceptions.Exit(1)
+
+
+def _measured(
+    found: EffectivenessBenchmark,
+    side: SideBySide,
+    queries: dict[str, Query],
+    setting: Callable[[Outcome], Setting],
+    say: Callable[[Outcome], None],
+    json_file: str | None,
+) -> EffectivenessBenchmark:
+    """The same with what is drawn measured; the numbers so far are in the file after every case."""
+    outcomes = list(found.outcomes)
+    drawn = {id(outcome) for letter in FIGURES for outcome in found.figure(letter)}
+    for position, outcome in enumerate(found.outcomes):
+        if id(outcome) in drawn:
+            say(outcome)
+            outcomes[position] = side.measure(outcome, queries[outcome.case.query], setting(outcome))
+            found = EffectivenessBenchmark(found.workload, found.scale_factor, tuple(outcomes))
+            if json_file is not None and json_file != TO_STDOUT:
+                write_json(json_file, EffectivenessReport(found))
+    return found
+
+
+@contextmanager
+def _removed(directory: Path, keep: bool) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        if not keep:
+            shutil.rmtree(directory, ignore_errors=True)
