@@ -28,7 +28,7 @@ from slackwater.rules.generate.snapshots import snapshot_of_operator
 from slackwater.time.forms import Form, Kind
 
 SWITCHES = tuple(r.name for r in RULES if r is not snapshot_of_operator) + tuple(r.name for r in EXPLORE_RULES)
-SUBSETS: Sequence[tuple[str, ...] | None] = (None, ("maintain",), ("hold-back",), METHODS, None, ("hold-back",), ())
+SUBSETS: Sequence[tuple[str, ...] | None] = (None, *((name,) for name in METHODS), ("maintain", "hold-back"), None, ())
 
 
 def _late_runs_twice(cost: Vector) -> float:

@@ -27,6 +27,7 @@ from slackwater.errors import UserError
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Options, plan_query
 from slackwater.plan.serialize import FORMAT, VERSION, plan_from_json, plan_to_json
+from slackwater.rules.catalogue import METHODS
 from slackwater.rules.normalize import normalize
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline
@@ -63,7 +64,7 @@ def test_tpcds(number: int) -> None:
 
 
 def test_the_running_example() -> None:
-    for methods in ((), ("maintain",), ("hold-back",)):
+    for methods in ((), *((name,) for name in METHODS)):
         check(planned(arrivals(), *methods).plan)
 
 

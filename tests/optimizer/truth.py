@@ -22,7 +22,7 @@ from tests.strategies.queries import Case
 from tests.strategies.tables import Row, Value
 
 from slackwater.algebra.canonical import canonical
-from slackwater.algebra.relation import Aggregate, Relation, Scan, Values
+from slackwater.algebra.relation import Aggregate, Relation, Values
 from slackwater.algebra.schema import Column, TableSchema
 from slackwater.catalog.statistics import Arrival, TableStatistics
 from slackwater.catalog.table import Catalog
@@ -39,8 +39,9 @@ from slackwater.search.cells import Cell, Cells, source_of
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit, output_names
 from slackwater.time.forms import WEIGHT, Form, GroupLeaf, Kind
-from slackwater.time.sources import change_name, snapshot_name, snapshot_source, state_source
+from slackwater.time.sources import change_name, snapshot_name, state_source
 from slackwater.time.timeline import Timeline
+from slackwater.time.version import Mask
 
 Cellular = tuple[object, ...]
 Bag = Counter[Cellular]
@@ -107,7 +108,7 @@ class Truth:
             for form, alternatives in list(group.forms.items()):
                 for interval in (0,) if group.is_static else range(self.runs + 1):
                     cell = Cell(form, interval)
-                    if interval == 0 and form.kind is not Kind.SNAPSHOT:
+                    if interval == 0 and (form.kind is not Kind.SNAPSHOT or form.until != group.tables):
                         continue
                     usable = list(self.cells.ways(cell))
                     for alternative in alternatives:
@@ -133,7 +134,7 @@ class Truth:
         columns = partials.columns
         parts = [relation]
         if cell.form.kind is Kind.DELTA:
-            parts.append(partials.of_rows(self._input_at(cell.form, cell.interval - 1)))
+            parts.append(partials.of_rows(self._input_at(cell.form, cell.interval, cell.form.since)))
         merged = partials.merge(all_of(columns, parts))
         alive = Counter[Cellular]()
         # A sum of no values is null or zero, as it was come by; `finals` tells them apart by the counts.
@@ -164,19 +165,19 @@ class Truth:
         if form.partial:
             partials = self._partials(form)
             if form.kind is Kind.SNAPSHOT:
-                return emit(partials.of_rows(self._input_at(form, cell.interval)), "duckdb")
+                return emit(partials.of_rows(self._input_at(form, cell.interval, form.until)), "duckdb")
             (below,) = self._aggregate(form).inputs
             assert isinstance(below, GroupLeaf)
             change = self.planning.memo.delta(below.group, form.since, form.until)
             return emit(partials.of_rows(self._leaf(Cell(change, cell.interval))), "duckdb")
         if form.kind is Kind.SNAPSHOT:
-            return emit(all_of(form.names, [self._at(group, cell.interval)]), "duckdb")
-        new = self._rows_of(group.leaf, cell.interval)
+            return emit(all_of(form.names, [self._at(group, cell.interval, form.until)]), "duckdb")
+        new = self._rows_of(group.leaf, cell.interval, form.until)
         if form.kind is Kind.COMPLETION:
             part = positive_part(self.planning.memo, group.leaf)
             assert part is not None
-            return self._growth(form, new, self._rows_of(part, cell.interval - 1))
-        old = self._rows_of(group.leaf, cell.interval - 1)
+            return self._growth(form, new, self._rows_of(part, cell.interval, form.since))
+        old = self._rows_of(group.leaf, cell.interval, form.since)
         if not form.signed:
             return self._growth(form, new, old)
         difference = all_of((*form.names, WEIGHT), [weighted(new), negated(old)])
@@ -202,18 +203,14 @@ class Truth:
         more = f"(SELECT count(*) FROM ({after})) - (SELECT count(*) FROM ({before}))"
         return f"SELECT 1 AS one FROM range({more})"
 
-    def _at(self, group: Group, version: int) -> Relation:
-        """A group's rows at a version: its first expression over the true rows of its inputs."""
+    def _at(self, group: Group, interval: int, version: Mask) -> Relation:
+        """A group's rows at a version of an interval: its first expression over the true rows of its inputs."""
         node = group.expressions[0]
-        if isinstance(node, Scan):
-            return snapshot_source(node, version)
-        return node.with_inputs(*(self._rows_of(below, version) for below in node.inputs))
+        return node.with_inputs(*(self._rows_of(below, interval, version) for below in node.inputs))
 
-    def _rows_of(self, leaf: Relation, version: int) -> Relation:
+    def _rows_of(self, leaf: Relation, interval: int, version: Mask) -> Relation:
         assert isinstance(leaf, GroupLeaf)
-        group = self.planning.memo[leaf.group]
-        form = self.planning.memo.snapshot(leaf.group, group.tables)
-        return self._leaf(Cell(form, 0 if group.is_static else version))
+        return self._leaf(self.cells.cell(self.planning.memo.snapshot(leaf.group, version), interval))
 
     def _aggregate(self, form: Form) -> Aggregate:
         for node in self.planning.memo[form.group].expressions:
@@ -226,9 +223,9 @@ class Truth:
         assert found is not None
         return found
 
-    def _input_at(self, form: Form, version: int) -> Relation:
+    def _input_at(self, form: Form, interval: int, version: Mask) -> Relation:
         (below,) = self._aggregate(form).inputs
-        return self._rows_of(below, version)
+        return self._rows_of(below, interval, version)
 
 
 def _as_it_moves(schema: TableSchema, runs: tuple[Movement, ...]) -> TableSchema:

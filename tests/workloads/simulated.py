@@ -17,12 +17,13 @@ from tests.compare import differences, rows_of, same
 
 from slackwater.bench.workloads import ArrivalPattern, Dataset, Query, Workload, split
 from slackwater.engine.simulate import Simulation, Simulator
+from slackwater.rules import catalogue
 
 SHARES = (0.6, 0.2, 0.2)
 WEIGHTS = (0.25, 0.3, 1.0)
 RETRACTED = 0.05
 
-METHODS = {"maintain": ("maintain",), "hold-back": ("hold-back",), "both": ("maintain", "hold-back")}
+METHODS = {**{name: (name,) for name in catalogue.METHODS}, "all": catalogue.METHODS}
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ class PlanningReport:
         columns = list(zip(*map(_values, queries), strict=True))
         for share, name in SHARES:
             table.add_row(Text(name, style="bold"), *(_number(percentile(column, share)) for column in columns))
-        methods = " and ".join(self.measured.methods)
+        methods = ", ".join(self.measured.methods)
         verdict = (
             f"{self.measured.workload}, {self.measured.runs} runs, {methods}: {len(queries)} queries planned, "
             f"half within {self.measured.percentile(50):.2f} s, 80 % within {self.measured.percentile(80):.2f} s, "

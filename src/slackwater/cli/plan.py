@@ -34,6 +34,7 @@ from slackwater.plan.explain import explain as explained
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Options, Planning, plan_query
 from slackwater.plan.serialize import plan_to_value
+from slackwater.rules.catalogue import METHODS
 from slackwater.rules.normalize import normalize
 from slackwater.search.show import show_groups, show_trace, target, ways
 from slackwater.sql.bind import bind
@@ -143,7 +144,9 @@ def plans(command: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
         click.option("--objective", type=click.Choice(OBJECTIVES), default="weighted", help="How runs are compared."),
         click.option("--cost", type=click.Choice(COSTS), default="engine", help="An engine's, or rows as in Tempura."),
         click.option("--disable", multiple=True, metavar="RULE", help="Plan without a rule; may be repeated."),
-        click.option("--method", "methods", multiple=True, metavar="NAME", help="Only maintain, or only hold-back."),
+        click.option(
+            "--method", "methods", multiple=True, metavar="NAME", help=f"Only by this one of {', '.join(METHODS)}."
+        ),
         click.option("--deliver", default="final", metavar="WHEN", help="final (default), every, or a list of times."),
         click.option("--weights", metavar="LIST", help="The price of work at each run, e.g. 0.2,1."),
         click.option("--schedule", metavar="LIST", help="The runs, from early to late, e.g. 14:00,24:00."),

@@ -16,6 +16,7 @@ from slackwater.search.choose import Choice
 from slackwater.sql.emit import output_names
 from slackwater.time.forms import Form, GroupLeaf, Kind
 from slackwater.time.sources import state_source
+from slackwater.time.version import OLD, Mask
 
 Key = tuple[Cell, int]
 
@@ -170,7 +171,23 @@ class StepBuilder:
         shape = "partial " if cell.form.partial else ""
         tables = ", ".join(self._tables(cell))
         when = f"after run {cell.interval}" if cell.form.kind is Kind.SNAPSHOT else f"at run {cell.interval}"
-        return f"{shape}{node} over {tables}: {what} {when}" if cell.interval else f"{node} over {tables}"
+        if not cell.interval:
+            return f"{node} over {tables}"
+        return f"{shape}{node} over {tables}: {what}{self._step_of(cell.form)} {when}"
+
+    def _step_of(self, form: Form) -> str:
+        """Which tables a form is about, where it is not about all that change."""
+
+        def named(mask: Mask) -> str:
+            return ", ".join(self.memo.tables.tables(mask))
+
+        everything = self.memo[form.group].tables
+        if (form.since, form.until) == (OLD, everything):
+            return ""
+        if form.kind is Kind.SNAPSHOT:
+            return f" with only {named(form.until)} new"
+        after = f" once {named(form.since)} is in" if form.since else ""
+        return f" by {named(Mask(form.since ^ form.until))}{after}"
 
 
 def _in_order(relation: Relation, columns: tuple[Column, ...]) -> Relation:

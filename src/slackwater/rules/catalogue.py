@@ -1,16 +1,21 @@
 """Every rule about forms by name, and the methods that are made of them.
 
-A method is a set of rules that can be switched on alone. The snapshot rule belongs to all: it makes the batch plan,
-which is always in the space. `hold-back` maintains what never retracts with the same generating rules as `maintain`;
-alone, it may not use them where rows can be taken back.
+A method can be switched on alone. The snapshot rule belongs to all: it makes the batch plan, which is always in the
+space. A rule says which methods it belongs to, if not to all; and a method says what it asks of any rule, which is
+what sets it apart:
+
+- `maintain` (IM-1) asks nothing;
+- `hold-back` (IM-2) takes nothing back;
+- `higher-order` (HOV) lets joins meet the change of one table at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 
+from slackwater.algebra.relation import Join
 from slackwater.errors import UserError, did_you_mean
 from slackwater.rules.explore import aggregates as explore_aggregates
 from slackwater.rules.explore import filtering_joins
@@ -19,7 +24,7 @@ from slackwater.rules.explore.rule import ExploreRule
 from slackwater.rules.form_rule import Family, FormRule
 from slackwater.rules.generate import groups, joins, joins_by_key, rows, snapshots
 from slackwater.rules.inter import hold_back
-from slackwater.rules.intra import merges
+from slackwater.rules.intra import merges, staircase
 from slackwater.time.forms import Form, Kind
 
 RULES: tuple[FormRule, ...] = (
@@ -29,6 +34,7 @@ RULES: tuple[FormRule, ...] = (
     *joins_by_key.RULES,
     *groups.RULES,
     *merges.RULES,
+    *staircase.RULES,
     *hold_back.RULES,
 )
 EXPLORE_RULES: tuple[ExploreRule, ...] = (
@@ -39,7 +45,28 @@ EXPLORE_RULES: tuple[ExploreRule, ...] = (
 SearchRule = FormRule | ExploreRule
 """What a user may bring: a rule about forms, or one that finds equal relations."""
 
-METHODS = ("maintain", "hold-back")
+
+def _anything(_: FormRule, __: Form) -> bool:
+    return True
+
+
+def _takes_nothing_back(_: FormRule, form: Form) -> bool:
+    return form.kind is not Kind.DELTA or not form.signed
+
+
+def _joins_one_table_at_a_time(rule: FormRule, form: Form) -> bool:
+    several = form.kind is Kind.DELTA and (form.since ^ form.until).bit_count() > 1
+    return not several or not issubclass(rule.of, Join)
+
+
+_ASKS: dict[str, Callable[[FormRule, Form], bool]] = {
+    "maintain": _anything,
+    "hold-back": _takes_nothing_back,
+    "higher-order": _joins_one_table_at_a_time,
+}
+"""What each method asks of a rule for a form."""
+
+METHODS = tuple(_ASKS)
 ENTRY_POINT = "slackwater.rules"
 
 
@@ -80,18 +107,8 @@ class RuleBook:
                 yield rule
 
     def _allowed(self, rule: FormRule, form: Form) -> bool:
-        if rule.method and rule.method not in self.methods:
-            return False
-        match rule.family:
-            case Family.SNAPSHOT:
-                return True
-            case Family.INTER:
-                return "hold-back" in self.methods
-            case Family.GENERATING | Family.INTRA:
-                if "maintain" in self.methods:
-                    return True
-                retracting = form.kind is Kind.DELTA and form.signed
-                return "hold-back" in self.methods and not retracting
+        own = rule.methods & self.methods if rule.methods else self.methods
+        return rule.family is Family.SNAPSHOT or any(_ASKS[method](rule, form) for method in own)
 
 
 def _by_name(rules: Iterable[SearchRule]) -> dict[str, SearchRule]:

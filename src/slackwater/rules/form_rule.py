@@ -7,12 +7,12 @@ changes the memo, except that a relation it mentions is given a group. Three kin
 - `converts`: from other forms of the same relation, whatever the operator (intra-TVR),
 - `relates`: through a relative of the relation, such as its never retracted part (inter-TVR).
 
-A `method` is a set of rules that can be switched on alone: see `rules.catalogue`.
+A method is a set of rules that can be switched on alone: see `rules.catalogue`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from inspect import getdoc
@@ -25,6 +25,7 @@ from slackwater.memo.memo import Memo
 from slackwater.memo.positive import positive_part
 from slackwater.rules.partials import Partials, partials_of
 from slackwater.time.forms import Form, GroupLeaf, Kind
+from slackwater.time.version import OLD
 
 N = TypeVar("N", bound=Relation)
 
@@ -80,7 +81,7 @@ class Goal:
     @property
     def is_whole_step(self) -> bool:
         """Whether the form is the new end of an interval that has an old one, for all tables below at once."""
-        return self.form.until == self.group.tables and self.form.until != 0
+        return self.form.until == self.group.tables and self.form.until != OLD
 
     def moves(self, leaf: GroupLeaf) -> bool:
         """Whether the input changes at all between the two versions."""
@@ -123,8 +124,13 @@ class FormRule:
     expand: Callable[[Goal], Iterator[Relation]]
     doc: str = ""
     """The whole docstring: the law, why it holds, when not, the citation."""
-    method: str = ""
-    """The method it belongs to, where it belongs to one only."""
+    methods: frozenset[str] = frozenset()
+    """The methods it belongs to, where it does not belong to all."""
+
+    @property
+    def sees_relation(self) -> bool:
+        """Whether it says the same whichever of a relation's equal expressions it is shown."""
+        return self.of is Relation and self.family in (Family.INTRA, Family.INTER)
 
     def matches(self, form: Form, node: Relation) -> bool:
         return form.kind is self.kind and form.partial is self.partial and isinstance(node, self.of)
@@ -134,9 +140,15 @@ Body = Callable[[Goal, N], Iterator[Relation]]
 
 
 def generates(
-    kind: Kind, of: type[N], *, partial: bool = False, family: Family = Family.GENERATING, method: str = ""
+    kind: Kind,
+    of: type[N],
+    *,
+    partial: bool = False,
+    family: Family = Family.GENERATING,
+    methods: Iterable[str] = (),
 ) -> Callable[[Body[N]], FormRule]:
-    """Declares a rule for a form of an operator, from forms of its inputs."""
+    """Declares a rule for a form of an operator, from forms of its inputs; of all methods, if none is named."""
+    of_methods = frozenset(methods)
 
     def declare(function: Body[N]) -> FormRule:
         name = function.__name__
@@ -148,16 +160,28 @@ def generates(
             assert isinstance(goal.node, of)
             return function(goal, goal.node)
 
-        return FormRule(name, doc.splitlines()[0], family, kind, partial, of, expand, doc, method)
+        return FormRule(name, doc.splitlines()[0], family, kind, partial, of, expand, doc, of_methods)
 
     return declare
 
 
-def converts(kind: Kind, *, of: type[N] = Relation, partial: bool = False) -> Callable[[Body[N]], FormRule]:  # type: ignore[assignment]
+def converts(
+    kind: Kind,
+    *,
+    of: type[N] = Relation,  # type: ignore[assignment]
+    partial: bool = False,
+    methods: Iterable[str] = (),
+) -> Callable[[Body[N]], FormRule]:
     """Declares a rule for a form from other forms of the same relation."""
-    return generates(kind, of, partial=partial, family=Family.INTRA)
+    return generates(kind, of, partial=partial, family=Family.INTRA, methods=methods)
 
 
-def relates(kind: Kind, *, of: type[N] = Relation, partial: bool = False) -> Callable[[Body[N]], FormRule]:  # type: ignore[assignment]
+def relates(
+    kind: Kind,
+    *,
+    of: type[N] = Relation,  # type: ignore[assignment]
+    partial: bool = False,
+    methods: Iterable[str] = (),
+) -> Callable[[Body[N]], FormRule]:
     """Declares a rule for a form through a relative of the relation."""
-    return generates(kind, of, partial=partial, family=Family.INTER)
+    return generates(kind, of, partial=partial, family=Family.INTER, methods=methods)

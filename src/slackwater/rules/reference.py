@@ -45,10 +45,11 @@ takes out a single one by its name; the batch plan is always there. Under `tests
 METHODS = """\
 | method | in the papers | rules |
 |---|---|---|
-| `maintain` | IM-1 | snapshots, TVR-generating, intra-TVR |
-| `hold-back` | IM-2 | snapshots, inter-TVR; TVR-generating and intra-TVR where nothing is taken back |
+| `maintain` | IM-1 | snapshots, TVR-generating and intra-TVR: all tables change at once |
+| `hold-back` | IM-2 | snapshots; a part that nothing takes back, by TVR-generating and intra-TVR, and its completion |
+| `higher-order` | HOV | snapshots, TVR-generating and intra-TVR, with joins for the change of one table at a time |
 
-Exploration belongs to both: what it finds holds for every version of a relation.
+Exploration belongs to all: what it finds holds for every version of a relation. A rule that is not of all says so.
 """
 
 
@@ -104,7 +105,10 @@ _FORMS = {Kind.SNAPSHOT: "snapshots", Kind.DELTA: "deltas", Kind.COMPLETION: "co
 
 def _form_entry(rule: FormRule) -> Entry:
     partial = ", in group form" if rule.partial else ""
-    return Entry(rule.name, f"{_FORMS[rule.kind]} of {_kind(rule.of)}{partial}", rule.doc)
+    where = f"{_FORMS[rule.kind]} of {_kind(rule.of)}{partial}"
+    if rule.methods:
+        where += ", by " + " or ".join(f"`{name}`" for name in catalogue.METHODS if name in rule.methods)
+    return Entry(rule.name, where, rule.doc)
 
 
 def _of_family(family: Family) -> tuple[Entry, ...]:
@@ -139,8 +143,9 @@ def sections() -> Iterable[Section]:
     )
     yield Section(
         "TVR-generating",
-        "How the delta of an operator comes from forms of its inputs, and how partial aggregates are made. The method\n"
-        "`maintain` uses them everywhere; `hold-back` alone only where nothing is taken back.",
+        "How the delta of an operator comes from forms of its inputs, and how partial aggregates are made. In all\n"
+        "methods: `hold-back` alone uses them only where nothing is taken back, `higher-order` alone those of joins\n"
+        "only where one table changes.",
         _of_family(Family.GENERATING),
     )
     yield Section(

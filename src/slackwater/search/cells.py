@@ -21,7 +21,7 @@ from slackwater.memo.memo import Memo
 from slackwater.rules.normalize import simplify_empties
 from slackwater.time.forms import Form, GroupId, GroupLeaf, Kind
 from slackwater.time.sources import change_source, snapshot_source
-from slackwater.time.version import OLD
+from slackwater.time.version import OLD, Mask, restricted
 
 Measure = Callable[["Cells", "Cell"], float]
 """Counts the rows of a cell, where the data is at hand, instead of estimating them."""
@@ -57,6 +57,7 @@ class Cells:
         self._estimates: dict[Cell, Estimate] = {}
         self._estimators: dict[int, Estimator] = {}
         self._empty: dict[Cell, bool] = {}
+        self._nothing: dict[tuple[GroupId, Mask], bool] = {}
 
     def cell(self, form: Form, interval: int) -> Cell:
         """The cell of a form that an interval mentions."""
@@ -75,40 +76,48 @@ class Cells:
         return self._empty[cell]
 
     def _is_empty(self, cell: Cell) -> bool:
-        group = self.memo[cell.form.group]
-        if cell.form.kind is Kind.DELTA:
-            tables = group.properties.changing_tables
-            return self.exact and not cell.form.partial and all(not self._change(t, cell.interval) for t in tables)
-        if cell.form.kind is Kind.SNAPSHOT and cell.interval == 0 and not group.is_static:
-            return self._empty_at_start(cell.form.group)
-        return False
+        form, group = cell.form, self.memo[cell.form.group]
+        if group.is_static:
+            return False
+        if form.kind is Kind.SNAPSHOT:
+            return cell.interval <= 1 and self._has_nothing(form.group, form.until if cell.interval else OLD)
+        if form.kind is Kind.COMPLETION:
+            return False
+        if cell.interval == 1 and all(self._has_nothing(form.group, end) for end in (form.since, form.until)):
+            return True
+        moving = self.memo.tables.tables(Mask(form.since ^ form.until))
+        return self.exact and not form.partial and all(not self._change(t, cell.interval) for t in moving)
 
     def _change(self, table: str, interval: int) -> float:
         return self.table(table).change(interval).changes
 
-    def _empty_at_start(self, group: GroupId) -> bool:
-        """Whether a relation over tables without rows has none itself."""
-        return self._nothing(self.memo[group].expressions[0])
+    def _has_nothing(self, group: GroupId, arrived: Mask) -> bool:
+        """Whether a relation has no rows while of the changing tables only some have any."""
+        arrived = restricted(arrived, self.memo[group].tables)
+        key = (group, arrived)
+        if key not in self._nothing:
+            self._nothing[key] = self._gives_nothing(self.memo[group].expressions[0], arrived)
+        return self._nothing[key]
 
-    def _nothing(self, node: Relation) -> bool:
+    def _gives_nothing(self, node: Relation, arrived: Mask) -> bool:
         match node:
             case GroupLeaf():
-                return self._empty_at_start(node.group)
+                return self._has_nothing(node.group, arrived)
             case Scan():
-                return node.table.changing
+                return node.table.changing and not arrived
             case Values():
                 return not node.rows
             case Aggregate():
-                return bool(node.keys) and self._nothing(node.input)
+                return bool(node.keys) and self._gives_nothing(node.input, arrived)
             case Union():
-                return all(self._nothing(branch) for branch in node.branches)
+                return all(self._gives_nothing(branch, arrived) for branch in node.branches)
             case Join():
-                left, right = self._nothing(node.left), self._nothing(node.right)
+                left, right = (self._gives_nothing(side, arrived) for side in node.inputs)
                 if node.kind in (JoinKind.INNER, JoinKind.SEMI):
                     return left or right
                 return left and right if node.kind is JoinKind.FULL else left
             case _:
-                return self._nothing(node.inputs[0])
+                return self._gives_nothing(node.inputs[0], arrived)
 
     # --- instances ---------------------------------------------------------------------------------------------------
 

@@ -17,12 +17,13 @@ from slackwater.memo.memo import Memo
 from slackwater.rules.catalogue import RuleBook
 from slackwater.rules.form_rule import Family, FormRule, Goal
 from slackwater.search.trace import Trace
-from slackwater.time.forms import Form, GroupId, Kind
+from slackwater.time.forms import Form, GroupLeaf, Kind
 
 Score = Callable[[Form, int], float]
 
 LAST_RESORT = "difference_of_snapshots"
-MERGE = "merge_delta"
+SUMS = ("merge_delta", "merge_delta_of_one_table", "delta_one_table_at_a_time")
+"""Rules that add up deltas of the relation itself."""
 
 
 def in_order_of_demand(_: Form, sequence: int) -> float:
@@ -94,11 +95,8 @@ class Explorer:
     def _fire(self, rule: FormRule, form: Form) -> list[Alternative]:
         found = []
         group = self.memo[form.group]
-        expressions = group.expressions
-        if rule.family in (Family.INTRA, Family.INTER) and rule.name in (MERGE, LAST_RESORT, "complete_positive_part"):
-            expressions = expressions[:1]
-        for node in expressions:
-            if not isinstance(node, rule.of) or self._says_too_much(form, node):
+        for node in group.expressions[:1] if rule.sees_relation else group.expressions:
+            if not isinstance(node, rule.of) or not self._reaches(form, node) or self._says_too_much(form, node):
                 continue
             for tree in rule.expand(Goal(form, node, self.memo)):
                 alternative = Alternative(tree, rule.name, group.found_by.get(node, ""))
@@ -110,18 +108,25 @@ class Explorer:
                 self.after_firing()
         return found
 
+    def _reaches(self, form: Form, node: Relation) -> bool:
+        """Whether an expression reads a table that moves; an equal one may have found that it need not."""
+        moving = form.since ^ form.until
+        return form.kind is Kind.SNAPSHOT or any(
+            moving & self.memo[leaf.group].tables for leaf in node.inputs if isinstance(leaf, GroupLeaf)
+        )
+
     def _says_too_much(self, form: Form, node: Relation) -> bool:
         """Whether an equal expression takes rows away and brings them back, where the relation itself only grows."""
         plain_delta = form.kind is Kind.DELTA and not form.signed and not form.partial
         return plain_delta and node is not self.memo[form.group].expressions[0] and self.memo.retracts(node)
 
     def _cut_circles(self) -> None:
-        """A delta that is only a difference of snapshots must not make one of those snapshots."""
+        """A delta that is only a difference of snapshots must not make one of those snapshots, alone or in a sum."""
         for group in self.memo:
-            for form, alternatives in group.forms.items():
-                if form.kind is not Kind.SNAPSHOT or form.partial:
-                    continue
-                change = self.memo.delta(GroupId(group.id), form.since, form.until)
-                ways = group.forms.get(change, [])
-                if ways and all(way.rule == LAST_RESORT for way in ways):
-                    alternatives[:] = [a for a in alternatives if a.rule != MERGE]
+            differences = {
+                form for form, ways in group.forms.items() if ways and all(w.rule == LAST_RESORT for w in ways)
+            }
+            if not differences:
+                continue
+            for alternatives in group.forms.values():
+                alternatives[:] = [a for a in alternatives if a.rule not in SUMS or differences.isdisjoint(a.leaves())]

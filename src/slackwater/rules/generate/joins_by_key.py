@@ -18,6 +18,7 @@ from slackwater.algebra.types import keeps_apart
 from slackwater.rules.form_rule import Goal, generates, leaf_of
 from slackwater.rules.signed import all_of, negated, padded
 from slackwater.time.forms import Form, GroupLeaf, Kind
+from slackwater.time.version import OLD
 
 
 @dataclass(frozen=True)
@@ -82,11 +83,13 @@ def _below(
 
 
 def _still_waiting(goal: Goal, side: GroupLeaf, others: GroupLeaf, condition: Scalar) -> Form | None:
+    """The rows that have met none, as of the run before: what waits is kept, not worked out."""
     keyed = _keyed(goal, side, others, condition)
-    return goal.old(keyed.waiting(goal, others)) if keyed is not None else None
+    waiting = goal.old(keyed.waiting(goal, others)) if keyed is not None else None
+    return waiting if waiting is not None and waiting.until == OLD else None
 
 
-@generates(Kind.SNAPSHOT, of=Join, method="maintain")
+@generates(Kind.SNAPSHOT, of=Join, methods=("maintain",))
 def anti_join_of_arrivals(goal: Goal, node: Join) -> Iterator[Relation]:
     """L' ▷ R'  =  (L ▷ R) ▷ ΔR + ΔL ▷ R'      only arrivals on both sides
 
@@ -104,7 +107,7 @@ def anti_join_of_arrivals(goal: Goal, node: Join) -> Iterator[Relation]:
     yield all_of(goal.form.columns, terms)
 
 
-@generates(Kind.DELTA, of=Join, method="maintain")
+@generates(Kind.DELTA, of=Join, methods=("maintain",))
 def delta_of_inner_join_by_key(goal: Goal, node: Join) -> Iterator[Relation]:
     """Δ(L ⋈ R)  =  ΔL ⋈ R' + (L ▷ R) ⋈ ΔR      R only grows, and the condition reaches a key of it
 
@@ -124,7 +127,7 @@ def delta_of_inner_join_by_key(goal: Goal, node: Join) -> Iterator[Relation]:
         yield all_of(goal.form.columns, terms)
 
 
-@generates(Kind.DELTA, of=Join, method="maintain")
+@generates(Kind.DELTA, of=Join, methods=("maintain",))
 def delta_of_left_outer_join_by_key(goal: Goal, node: Join) -> Iterator[Relation]:
     """Δ(L ⟕ R)  =  ΔL ⟕ R' + W ⋈ ΔR − pad(W ⋉ ΔR)      W = L ▷ R; R only grows, the condition reaches a key of it
 

@@ -27,8 +27,10 @@ from slackwater.rules.form_rule import Goal, leaf_of, relates
 from slackwater.rules.signed import all_of, padded
 from slackwater.time.forms import Kind
 
+METHOD = ("hold-back",)
 
-@relates(Kind.SNAPSHOT)
+
+@relates(Kind.SNAPSHOT, methods=METHOD)
 def complete_positive_part(goal: Goal, node: Relation) -> Iterator[Relation]:
     """Q'  =  Qᴾ + Δᴾ Q      Qᴾ: the old part that nothing retracts
 
@@ -41,7 +43,7 @@ def complete_positive_part(goal: Goal, node: Relation) -> Iterator[Relation]:
     yield all_of(goal.form.columns, [goal.old(part), goal.completion(goal.group.leaf)])
 
 
-@relates(Kind.SNAPSHOT, of=Aggregate, partial=True)
+@relates(Kind.SNAPSHOT, of=Aggregate, partial=True, methods=METHOD)
 def complete_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Relation]:
     """γ°Q'  =  γ°Qᴾ +γ γ°(Δᴾ Q)
 
@@ -59,7 +61,7 @@ def complete_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Relatio
     yield partials.merge(Union((before, rest), columns, (columns, columns)))
 
 
-@relates(Kind.COMPLETION, of=Filter)
+@relates(Kind.COMPLETION, of=Filter, methods=METHOD)
 def completion_of_filter(goal: Goal, node: Filter) -> Iterator[Relation]:
     """Δᴾ(σp R)  =  σp(Δᴾ R)
 
@@ -68,7 +70,7 @@ def completion_of_filter(goal: Goal, node: Filter) -> Iterator[Relation]:
     yield Filter(goal.completion(leaf_of(node.input)), node.predicate)
 
 
-@relates(Kind.COMPLETION, of=Project)
+@relates(Kind.COMPLETION, of=Project, methods=METHOD)
 def completion_of_project(goal: Goal, node: Project) -> Iterator[Relation]:
     """Δᴾ(π R)  =  π(Δᴾ R)
 
@@ -77,7 +79,7 @@ def completion_of_project(goal: Goal, node: Project) -> Iterator[Relation]:
     yield Project(goal.completion(leaf_of(node.input)), node.items)
 
 
-@relates(Kind.COMPLETION, of=Expand)
+@relates(Kind.COMPLETION, of=Expand, methods=METHOD)
 def completion_of_expand(goal: Goal, node: Expand) -> Iterator[Relation]:
     """Δᴾ(R × sets)  =  Δᴾ R × sets
 
@@ -86,7 +88,7 @@ def completion_of_expand(goal: Goal, node: Expand) -> Iterator[Relation]:
     yield replace(node, input=goal.completion(leaf_of(node.input)))
 
 
-@relates(Kind.COMPLETION, of=Generate)
+@relates(Kind.COMPLETION, of=Generate, methods=METHOD)
 def completion_of_generate(goal: Goal, node: Generate) -> Iterator[Relation]:
     """Δᴾ(explode R)  =  explode(Δᴾ R)
 
@@ -95,7 +97,7 @@ def completion_of_generate(goal: Goal, node: Generate) -> Iterator[Relation]:
     yield replace(node, input=goal.completion(leaf_of(node.input)))
 
 
-@relates(Kind.COMPLETION, of=Union)
+@relates(Kind.COMPLETION, of=Union, methods=METHOD)
 def completion_of_union(goal: Goal, node: Union) -> Iterator[Relation]:
     """Δᴾ(R ∪ S)  =  Δᴾ R ∪ Δᴾ S
 
@@ -122,7 +124,7 @@ def _inner_terms(goal: Goal, node: Join) -> list[Relation]:
     return terms
 
 
-@relates(Kind.COMPLETION, of=Join)
+@relates(Kind.COMPLETION, of=Join, methods=METHOD)
 def completion_of_join(goal: Goal, node: Join) -> Iterator[Relation]:
     """Δᴾ(L ⋈ R)  =  Δᴾ L ⋈ R' + Lᴾ ⋈ Δᴾ R;  an outer join adds pad(L' ▷ R') and, if full, pad(R' ▷ L')
 

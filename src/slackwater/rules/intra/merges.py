@@ -11,6 +11,7 @@ from slackwater.algebra.schema import Column, ColumnId
 from slackwater.rules.form_rule import Goal, converts
 from slackwater.rules.signed import all_of, keeping, negated, weighted
 from slackwater.time.forms import WEIGHT, Kind
+from slackwater.time.version import Mask
 
 TIMES = Column(ColumnId("#sum"), "times", t.BIGINT)
 COPY = Column(ColumnId("#copy"), "copy_number", t.BIGINT)
@@ -26,6 +27,27 @@ def consolidated(rows: Relation, columns: tuple[Column, ...], *, unique: bool) -
     return keeping(alive, columns)
 
 
+def merged(goal: Goal, since: Mask) -> Relation:
+    """The snapshot wanted from the one at an older version and what has changed since."""
+    before = goal.memo.snapshot(goal.form.group, since)
+    change = goal.memo.delta(goal.form.group, since, goal.form.until)
+    columns = goal.form.columns
+    if not change.signed:
+        return all_of(columns, [before, change])
+    together = all_of((*columns, WEIGHT), [weighted(before), change])
+    return consolidated(together, columns, unique=bool(goal.group.properties.keys))
+
+
+def merged_partials(goal: Goal, node: Aggregate, since: Mask) -> Iterator[Relation]:
+    """The same for partial aggregates, where there are any."""
+    partials = goal.partials(node)
+    if partials is not None:
+        columns = partials.columns
+        before = goal.memo.snapshot(goal.form.group, since, partial=columns)
+        change = goal.memo.delta(goal.form.group, since, goal.form.until, partial=columns)
+        yield partials.merge(Union((before, change), columns, (columns, columns)))
+
+
 @converts(Kind.SNAPSHOT)
 def merge_delta(goal: Goal, node: Relation) -> Iterator[Relation]:
     """R'  =  R +# ΔR
@@ -35,14 +57,7 @@ def merge_delta(goal: Goal, node: Relation) -> Iterator[Relation]:
     """
     if isinstance(node, (Scan, Limit)) or not goal.is_whole_step:
         return
-    before = goal.memo.snapshot(goal.form.group, goal.form.since)
-    change = goal.memo.delta(goal.form.group, goal.form.since, goal.form.until)
-    if not change.signed:
-        yield all_of(goal.form.columns, [before, change])
-        return
-    columns = goal.form.columns
-    together = all_of((*columns, WEIGHT), [weighted(before), change])
-    yield consolidated(together, columns, unique=bool(goal.group.properties.keys))
+    yield merged(goal, goal.form.since)
 
 
 @converts(Kind.SNAPSHOT, of=Aggregate, partial=True)
@@ -52,13 +67,8 @@ def merge_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Relation]:
     Sums and counts are added up, minima and maxima taken again. Only with the immediately preceding snapshot, and only
     for aggregates that have a group form.                                                     [Tempura §3.2]
     """
-    partials = goal.partials(node)
-    if partials is None or not goal.is_whole_step:
-        return
-    before = goal.memo.snapshot(goal.form.group, goal.form.since, partial=partials.columns)
-    change = goal.memo.delta(goal.form.group, goal.form.since, goal.form.until, partial=partials.columns)
-    columns = partials.columns
-    yield partials.merge(Union((before, change), columns, (columns, columns)))
+    if goal.is_whole_step:
+        yield from merged_partials(goal, node, goal.form.since)
 
 
 @converts(Kind.SNAPSHOT, of=Aggregate)

@@ -1,0 +1,87 @@
+"""One table at a time: the change of an interval as a staircase of versions, each step the change by one table.
+
+Between the old end and the new one lie versions at which some tables are new and others still old (the papers' virtual
+time points). On each step only one table moves, so what does not read that table stands still: it is a sub-query that
+the change is joined with, in a join order of the step's own, and that may be kept as a view and be maintained in turn
+by its own steps. That is higher-order view maintenance; see `docs/decisions/0015-one-table-at-a-time.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from slackwater.algebra.relation import Aggregate, Join, Project, Relation
+from slackwater.rules.form_rule import Goal, converts
+from slackwater.rules.intra.merges import merged, merged_partials
+from slackwater.rules.signed import all_of
+from slackwater.time.forms import GroupLeaf, Kind
+from slackwater.time.version import OLD, Mask, singles
+
+METHODS = ("higher-order",)
+
+
+def _staircases(since: Mask, until: Mask) -> Iterator[list[tuple[Mask, Mask]]]:
+    """The ways from one version to another by single tables: first to last, and last to first."""
+    tables = list(singles(Mask(since ^ until)))
+    for order in (tables, tables[::-1]):
+        steps, reached = [], since
+        for table in order:
+            steps.append((reached, Mask(reached | table)))
+            reached = Mask(reached | table)
+        yield steps
+
+
+def _before(goal: Goal) -> Iterator[Mask]:
+    """The versions one step before the one wanted, if that is a step between two ends."""
+    if goal.form.until in (OLD, goal.group.tables):
+        return
+    for steps in _staircases(OLD, goal.group.tables):
+        yield from (before for before, after in steps if after == goal.form.until)
+
+
+def _is_joined(goal: Goal) -> bool:
+    """Whether a relation is a join, or several joins in different orders with columns left out."""
+    nodes = goal.group.expressions
+    if any(isinstance(node, Join) for node in nodes):
+        return True
+    below = [node.input for node in nodes if isinstance(node, Project) and isinstance(node.input, GroupLeaf)]
+    return sum(isinstance(goal.memo[leaf.group].expressions[0], Join) for leaf in below) > 1
+
+
+@converts(Kind.DELTA, methods=METHODS)
+def delta_one_table_at_a_time(goal: Goal, _: Relation) -> Iterator[Relation]:
+    """ΔR  =  Σ ΔR(v → v + t)      t: the changing tables below R, one after the other; v: those before t
+
+    Every law of deltas holds between any two versions, so along any staircase of them the steps add up to the whole.
+    Two orders are tried, first to last and last to first. Only where joins are put in an order: the operators above
+    hand a change on as it is.                                                         [Ahmad et al. 2012]
+    """
+    if (goal.form.since ^ goal.form.until).bit_count() < 2 or not _is_joined(goal):
+        return
+    for steps in _staircases(goal.form.since, goal.form.until):
+        yield all_of(goal.form.columns, [goal.memo.delta(goal.form.group, *step) for step in steps])
+
+
+@converts(Kind.SNAPSHOT, methods=METHODS)
+def merge_delta_of_one_table(goal: Goal, _: Relation) -> Iterator[Relation]:
+    """R@(v + t)  =  R@v +# ΔR(v → v + t)      t: the last table to become new on a staircase
+
+    A view that a step of another table is joined with climbs the same staircase, so it is there at each version
+    between. The last step is `merge_delta`'s. Not for versions off the staircases.     [Ahmad et al. 2012]
+    """
+    if _is_joined(goal):
+        for before in _before(goal):
+            yield merged(goal, before)
+
+
+@converts(Kind.SNAPSHOT, of=Aggregate, partial=True, methods=METHODS)
+def merge_partial_aggregates_of_one_table(goal: Goal, node: Aggregate) -> Iterator[Relation]:
+    """γ°R@(v + t)  =  γ°R@v +γ Δγ°R(v → v + t)      t: the last table to become new on a staircase
+
+    As `merge_delta_of_one_table`, for a view of partial aggregates.                    [Ahmad et al. 2012]
+    """
+    for before in _before(goal):
+        yield from merged_partials(goal, node, before)
+
+
+RULES = (delta_one_table_at_a_time, merge_delta_of_one_table, merge_partial_aggregates_of_one_table)
