@@ -30,6 +30,23 @@ EARLY_WEIGHT = 0.25
 """The price of work at all runs but the last."""
 
 
+@dataclass(frozen=True)
+class Problem:
+    """What planning problems share whatever their query: the data, the schedule, the options."""
+
+    catalog: Catalog
+    statistics: Statistics
+    timeline: Timeline
+    options: Options
+
+    @classmethod
+    def of(cls, workload: Workload, runs: int, options: Options, scale_factor: float) -> Problem:
+        late = [(1 - FIRST_SHARE) / (runs - 1)] * (runs - 1) if runs > 1 else []
+        statistics = workload_statistics(workload, scale_factor, ArrivalPattern(shares=(FIRST_SHARE, *late)))
+        timeline = Timeline.of([f"run {run}" for run in range(1, runs + 1)], [EARLY_WEIGHT] * (runs - 1) + [1.0])
+        return cls(workload.catalog(), statistics, timeline, options)
+
+
 @dataclass(frozen=True, slots=True)
 class PlanningTimes:
     """One query: CPU seconds, and the size of what was searched."""
@@ -79,28 +96,23 @@ def time_planning(
     if runs < 1:
         raise UserError(f"{runs} runs", hint="one at least")
     chosen = tuple(workload.queries().values() if queries is None else queries)
-    late = [(1 - FIRST_SHARE) / (runs - 1)] * (runs - 1) if runs > 1 else []
-    statistics = workload_statistics(workload, scale_factor, ArrivalPattern(shares=(FIRST_SHARE, *late)))
-    timeline = Timeline.of([f"run {run}" for run in range(1, runs + 1)], [EARLY_WEIGHT] * (runs - 1) + [1.0])
     named = METHODS if methods is None else tuple(methods)
-    options = Options(named)
-    catalog = workload.catalog()
-    time_query(chosen[0], catalog, statistics, timeline, options)
+    problem = Problem.of(workload, runs, Options(named), scale_factor)
+    time_query(chosen[0], problem)
     times = []
     for query in chosen:
-        times.append(time_query(query, catalog, statistics, timeline, options))
+        times.append(time_query(query, problem))
         if done:
             done(times[-1])
     return PlanningBenchmark(workload.name, runs, named, tuple(times))
 
 
-def time_query(
-    query: Query, catalog: Catalog, statistics: Statistics, timeline: Timeline, options: Options
-) -> PlanningTimes:
+def time_query(query: Query, problem: Problem) -> PlanningTimes:
     """One query from text to plan."""
     gc.collect()
     start = thread_time()
-    made = plan_query(canonical(normalize(bind(query.spark, catalog))), statistics, timeline, options)
+    bound = canonical(normalize(bind(query.spark, problem.catalog)))
+    made = plan_query(bound, problem.statistics, problem.timeline, problem.options)
     total = thread_time() - start
     ways = sum(len(ways) for group in made.memo for ways in group.forms.values())
     expressions = sum(len(group.expressions) for group in made.memo)

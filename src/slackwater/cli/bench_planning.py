@@ -11,8 +11,10 @@ from rich.text import Text
 
 from slackwater.bench.frontend import percentile
 from slackwater.bench.planning import PlanningBenchmark, PlanningTimes, time_planning
+from slackwater.bench.planning_breakdown import REPRESENTATIVE, PlanningBreakdown, break_down
 from slackwater.bench.workloads import Query, Workload, workload
-from slackwater.cli.output import Json, Output, measuring, plain
+from slackwater.cli.bench_breakdown import BreakdownReport
+from slackwater.cli.output import Json, Output, measuring, plain, write_file
 from slackwater.cli.tables import WORKLOADS
 from slackwater.errors import UserError
 
@@ -24,10 +26,11 @@ class PlanningReport:
     """Every query, then the spread over all of them."""
 
     measured: PlanningBenchmark
+    breakdown: BreakdownReport | None = None
 
     def as_json(self) -> Json:
         shown: dict[str, Json] = {key: plain(value) for key, value in self.measured.as_json().items()}
-        return shown
+        return shown if self.breakdown is None else {**shown, "breakdown": self.breakdown.as_json()}
 
     def as_text(self) -> RenderableType:
         queries = self.measured.queries
@@ -47,7 +50,8 @@ class PlanningReport:
             f"half within {self.measured.percentile(50):.2f} s, 80 % within {self.measured.percentile(80):.2f} s, "
             f"all within {self.measured.percentile(100):.2f} s of one thread"
         )
-        return Group(table, Text(), Text(verdict, style="bold"))
+        more = () if self.breakdown is None else (Text(), self.breakdown.as_text())
+        return Group(table, Text(), Text(verdict, style="bold"), *more)
 
 
 def _values(query: PlanningTimes) -> tuple[float, ...]:
@@ -65,6 +69,8 @@ def _number(value: float) -> str:
 @click.option("--methods", metavar="LIST", help="Methods to plan with, e.g. maintain,hold-back; by default all.")
 @click.option("--queries", "numbers", metavar="LIST", help="Only these queries, e.g. 1,2.")
 @click.option("--sf", "scale_factor", type=float, default=1.0, show_default=True, help="Scale factor of the workload.")
+@click.option("--breakdown", is_flag=True, help="Also by complexity, runs, methods and speed-ups, on ten of them.")
+@click.option("--chart", "chart_prefix", metavar="PREFIX", help="Draw the break-down, as PREFIX-a.svg to -g.svg.")
 @measuring
 @click.pass_obj
 def planning(
@@ -74,6 +80,8 @@ def planning(
     methods: str | None,
     numbers: str | None,
     scale_factor: float,
+    breakdown: bool,
+    chart_prefix: str | None,
     json_file: str | None,
 ) -> None:
     """Time the planner on the queries of a workload: exploration, choice, and how much there was to search."""
@@ -82,7 +90,17 @@ def planning(
     named = None if methods is None else listed(methods)
     with output.waiting(f"Planning {workload_name} ..."):
         measured = time_planning(work, runs, methods=named, queries=chosen, scale_factor=scale_factor)
-    output.report_measurements(PlanningReport(measured), json_file)
+        report = BreakdownReport(_broken_down(work, chosen, scale_factor)) if breakdown or chart_prefix else None
+    for letters, chart in report.charts().items() if report is not None and chart_prefix is not None else ():
+        write_file(f"{chart_prefix}-{letters}.svg", chart.as_svg())
+    output.report_measurements(PlanningReport(measured, report), json_file)
+
+
+def _broken_down(work: Workload, chosen: list[Query] | None, scale_factor: float) -> PlanningBreakdown:
+    """Of the queries that were chosen; of all, the papers' ten where they are to be looked at more closely."""
+    every = list(work.queries().values())
+    ten = [work.queries()[number] for number in REPRESENTATIVE] if work.name == "tpcds" else every[:10]
+    return break_down(work, chosen or every, chosen or ten, scale_factor=scale_factor)
 
 
 def listed(text: str) -> list[str]:

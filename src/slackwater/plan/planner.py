@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass, field
+from functools import partial
 
 from slackwater.algebra.relation import Query, Scan
 from slackwater.catalog.statistics import Statistics
@@ -23,6 +24,7 @@ from slackwater.search.cells import Cells, Measure
 from slackwater.search.choose import Choice, Chooser
 from slackwater.search.explore import Budget, Explorer
 from slackwater.search.relational import RelationalExplorer
+from slackwater.search.speed_ups import SYMMETRY, SlowExplorer, checked_names
 from slackwater.search.trace import Trace
 from slackwater.time.forms import Form
 from slackwater.time.timeline import Timeline
@@ -49,6 +51,8 @@ class Options:
     """Whether the last delivery must use changing rows of an earlier run, even where batch is cheaper: to compare."""
     check_memo: bool = False
     """Whether the memo's invariants are checked after every firing: for tests."""
+    without: frozenset[str] = frozenset()
+    """Speed-ups of exploration that are switched off, to measure them: see `search.speed_ups`."""
 
 
 @dataclass
@@ -71,15 +75,10 @@ def plan_query(query: Query, statistics: Statistics, timeline: Timeline, options
     settings = options or Options()
     sys.setrecursionlimit(max(sys.getrecursionlimit(), DEEP))
     started = time.thread_time()
-    memo, root = _seeded(query, statistics)
-    trace = Trace()
-    rules = RuleBook.of(settings.methods, settings.disable, settings.extra_rules)
-    check = MemoCheck(memo) if settings.check_memo else None
-    after_firing = check.changed if check is not None else None
-    RelationalExplorer(memo, rules.relational, trace, after_firing=after_firing).explore()
-    Explorer(memo, rules, trace, budget=settings.budget, after_firing=after_firing).explore(root)
-    if check is not None:
-        check.whole()
+    if SYMMETRY in checked_names(settings.without):
+        for _ in range(1, timeline.last):  # the intervals that one exploration would stand for
+            _explored(query, statistics, settings)
+    memo, root, trace = _explored(query, statistics, settings)
     explored = time.thread_time()
     cells = Cells(memo, statistics, exact=settings.exact, measure=settings.measure)
     objective = checked(settings.objective or WeightedSum(timeline.weights), timeline.last)
@@ -103,6 +102,21 @@ def plan_query(query: Query, statistics: Statistics, timeline: Timeline, options
         timeline.weights,
     )
     return Planning(plan, memo, cells, trace, root, choices, delivered, explored - started, chosen - explored)
+
+
+def _explored(query: Query, statistics: Statistics, settings: Options) -> tuple[Memo, Form, Trace]:
+    """The memo with all that the rules find for the query, and how they found it."""
+    memo, root = _seeded(query, statistics)
+    trace = Trace()
+    rules = RuleBook.of(settings.methods, settings.disable, settings.extra_rules)
+    check = MemoCheck(memo) if settings.check_memo else None
+    after_firing = check.changed if check is not None else None
+    RelationalExplorer(memo, rules.relational, trace, after_firing=after_firing).explore()
+    explorer = partial(SlowExplorer, without=settings.without) if settings.without else Explorer
+    explorer(memo, rules, trace, budget=settings.budget, after_firing=after_firing).explore(root)
+    if check is not None:
+        check.whole()
+    return memo, root, trace
 
 
 def _seeded(query: Query, statistics: Statistics) -> tuple[Memo, Form]:

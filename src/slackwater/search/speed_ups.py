@@ -1,0 +1,107 @@
+"""Exploration without what makes it short, to measure what that is worth. Plans are the same either way.
+
+- `pruning`: the difference of two snapshots is tried only for a delta that no other rule gives.
+- `guidance`: a snapshot is merged only from the one before it, and a delta is never put together from deltas. Without
+  it every version in between is merged too. Tempura merges over the runs of a schedule; in a memo that holds one
+  interval, versions in between are those in which some tables are new and others old.
+- `symmetry`: one interval is explored and stands for all. It cannot be switched off as such, being how the memo is
+  made; in place of that every interval is explored by itself, in a memo of its own.         [Tempura §5.3]
+
+What is found in excess is forgotten before plans are chosen: some of it leads in circles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from slackwater.algebra.relation import Limit, Relation, Scan
+from slackwater.errors import UserError, did_you_mean
+from slackwater.memo.group import Alternative
+from slackwater.rules.form_rule import FormRule, Goal, converts
+from slackwater.rules.intra.merges import consolidated
+from slackwater.rules.signed import all_of, weighted
+from slackwater.search.explore import LAST_RESORT, Explorer
+from slackwater.time.forms import WEIGHT, Form, Kind
+from slackwater.time.version import OLD, Mask
+
+PRUNING, GUIDANCE, SYMMETRY = SPEED_UPS = ("pruning", "guidance", "symmetry")
+
+
+def checked_names(names: frozenset[str]) -> frozenset[str]:
+    """The names of speed-ups, once each is known to be one."""
+    for name in sorted(names - set(SPEED_UPS)):
+        raise UserError(f"no speed-up `{name}`", hint=did_you_mean(name, SPEED_UPS))
+    return names
+
+
+@converts(Kind.SNAPSHOT)
+def merge_from_between(goal: Goal, node: Relation) -> Iterator[Relation]:
+    """R'  =  R@m +# ΔR(m → new), for every version m in which one table less is new
+
+    Costs no less than merging with the old snapshot, of which R@m is made itself.
+    """
+    if isinstance(node, (Scan, Limit)) or goal.form.until == OLD:
+        return
+    columns = goal.form.columns
+    for between in _one_table_less(goal.form.until, OLD):
+        before = goal.memo.snapshot(goal.form.group, between)
+        change = goal.memo.delta(goal.form.group, between, goal.form.until)
+        if change.signed:
+            together = all_of((*columns, WEIGHT), [weighted(before), change])
+            yield consolidated(together, columns, unique=bool(goal.group.properties.keys))
+        else:
+            yield all_of(columns, [before, change])
+
+
+@converts(Kind.DELTA)
+def put_together_deltas(goal: Goal, node: Relation) -> Iterator[Relation]:
+    """ΔR  =  ΔR(old → m) +# ΔR(m → new), for every version m in which one table less is new"""
+    if isinstance(node, (Scan, Limit)):
+        return
+    for between in _one_table_less(goal.form.until, goal.form.since):
+        first = goal.memo.delta(goal.form.group, goal.form.since, between)
+        second = goal.memo.delta(goal.form.group, between, goal.form.until)
+        yield all_of(goal.form.columns, [first, second])
+
+
+def _one_table_less(until: Mask, since: Mask) -> Iterator[Mask]:
+    """The versions strictly between two in which all tables but one are as new."""
+    changed = until & ~since
+    bits = [1 << n for n in range(changed.bit_length()) if changed >> n & 1]
+    for bit in bits if len(bits) > 1 else ():
+        yield Mask(until & ~bit)
+
+
+@dataclass
+class SlowExplorer(Explorer):
+    """An explorer that also looks where no good plan is."""
+
+    without: frozenset[str] = frozenset()
+    _excess: list[tuple[Form, Alternative]] = field(default_factory=list)
+
+    def explore(self, *wanted: Form) -> None:
+        super().explore(*wanted)
+        for form, alternative in self._excess:
+            self.memo.alternatives(form).remove(alternative)
+        self._cut_circles()
+
+    def _expand(self, form: Form) -> list[Alternative]:
+        found = super()._expand(form)
+        more = [alternative for rule in self._unpromising(form, found) for alternative in self._fire(rule, form)]
+        self._excess += [(form, alternative) for alternative in more]
+        return [*found, *more]
+
+    def _unpromising(self, form: Form, found: list[Alternative]) -> list[FormRule]:
+        if not found or form.partial or (form.signed and not self.memo[form.group].has_deltas):
+            return []
+        rules: list[FormRule] = []
+        if PRUNING in self.without and all(alternative.rule != LAST_RESORT for alternative in found):
+            rules += [rule for rule in self.rules.for_form(form) if rule.name == LAST_RESORT]
+        if GUIDANCE in self.without:
+            rules += [rule for rule in _UNGUIDED if rule.kind is form.kind]
+        return rules
+
+
+_UNGUIDED: Final = (merge_from_between, put_together_deltas)
