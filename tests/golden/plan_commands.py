@@ -4,6 +4,7 @@
 |---|---|---|
 | plan | the plan; it is also run beside the batch query, on data that arrives bit by bit | the problem, and below |
 | alternatives | the best plan of each method, batch and the runner-up | the problem |
+| workload | the plan of a workload's query at SF 1, 60/20/20, weights .25/.3/1 | of, query, expect, expect-not |
 | memo | the explored memo | the problem |
 | memo-growth | the memo of Fig. 4 of Tempura as it grows, step by step | |
 
@@ -21,6 +22,8 @@ from tests.golden.commands import bound, command
 
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query
+from slackwater.bench.workloads import ArrivalPattern, workload
+from slackwater.bench.workloads.sizes import workload_statistics
 from slackwater.catalog.sizes import Sizes, statistics
 from slackwater.catalog.statistics import Arrival, Statistics
 from slackwater.cost.model import CostModel, EngineCost, RowsCost
@@ -37,6 +40,7 @@ from slackwater.plan.serialize import plan_from_json, plan_to_json
 from slackwater.rules.catalogue import EXPLORE_RULES, RULES, RuleBook
 from slackwater.rules.normalize import normalize
 from slackwater.search.explore import Explorer
+from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline
 from slackwater.time.version import OLD, ChangingTables
 
@@ -113,6 +117,19 @@ def show_plan(cell: Cell) -> str:
     if "sql" in more:
         text += "".join(f"\n\n-- {plan.time(s.run)}: {s.name}\n{step_sql(s)}" for s in plan.steps)
     return text
+
+
+@command("workload", "of", "query", "expect", "expect-not")
+def show_workload_plan(cell: Cell) -> str:
+    """Nothing is run here: `tests/workloads` runs the plans of all queries."""
+    ((name,), (number,)) = cell.option("of"), cell.option("query")
+    work = workload(name)
+    asked = work.queries()[int(number)].spark
+    timeline = Timeline.of(("14:00", "19:00", "24:00"), (0.25, 0.3, 1.0))
+    known = workload_statistics(work, 1.0, ArrivalPattern(shares=(0.6, 0.2, 0.2)))
+    planning = plan_query(canonical(normalize(bind(asked, work.catalog()))), known, timeline)
+    check_rules(cell, planning)
+    return explain(planning.plan)
 
 
 @command("alternatives", *PROBLEM)

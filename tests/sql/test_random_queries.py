@@ -70,6 +70,12 @@ def test_set_operations(case: Case) -> None:
     check(case)
 
 
+@at_length
+@given(cases(Family.REUNIONS))
+def test_tables_that_meet_themselves(case: Case) -> None:
+    check(case)
+
+
 @given(st.integers(0, 2**32), st.sampled_from(Family))
 def test_a_seed_always_makes_the_same_case(seed: int, family: Family) -> None:
     assert make_case(Seeded(seed), family) == make_case(Seeded(seed), family)

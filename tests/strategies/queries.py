@@ -18,7 +18,8 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from tests.strategies.choices import Choices, Drawn
 from tests.strategies.expressions import COMPARISONS
 from tests.strategies.model import Body, Column, Origin, Query, Scope, Select, SetOperation, SortBy, Term
-from tests.strategies.subqueries import Subqueries, Traits
+from tests.strategies.reunions import Reunions
+from tests.strategies.subqueries import Traits
 from tests.strategies.tables import COLUMNS, Database, Kind, make_rows, make_schemas
 
 NESTING = 2
@@ -43,6 +44,7 @@ class Family(StrEnum):
     GROUPING_SETS = "grouping sets"
     WINDOWS = "windows"
     SET_OPERATIONS = "set operations"
+    REUNIONS = "reunions"
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Case:
         return "\n".join(lines) + ")"
 
 
-class Queries(Subqueries):
+class Queries(Reunions):
     """Makes whole queries."""
 
     def __init__(self, choices: Choices, database: Database, traits: Traits) -> None:
@@ -107,6 +109,8 @@ class Queries(Subqueries):
                 return self._windowed(NESTING - 1, joins=self.choices.below(2))
             case Family.SET_OPERATIONS:
                 return self._set_operation(NESTING - 1, self.choices.between(1, 2))
+            case Family.REUNIONS:
+                return self.reunion()
 
     # --- bodies ------------------------------------------------------------------------------------------------------
 

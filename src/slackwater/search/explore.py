@@ -16,6 +16,7 @@ from slackwater.memo.group import Alternative
 from slackwater.memo.memo import Memo
 from slackwater.rules.catalogue import RuleBook
 from slackwater.rules.form_rule import Family, FormRule, Goal
+from slackwater.rules.signed import weighted
 from slackwater.search.trace import Trace
 from slackwater.time.forms import Form, GroupLeaf, Kind
 
@@ -99,7 +100,10 @@ class Explorer:
             if not isinstance(node, rule.of) or not self._reaches(form, node) or self._says_too_much(form, node):
                 continue
             for tree in rule.expand(Goal(form, node, self.memo)):
-                alternative = Alternative(tree, rule.name, group.found_by.get(node, ""))
+                # An equal expression may only add where the relation as written is not known to.
+                alternative = Alternative(
+                    weighted(tree) if form.signed else tree, rule.name, group.found_by.get(node, "")
+                )
                 if self.memo.offer(form, alternative):
                     found.append(alternative)
         if found:

@@ -8,12 +8,13 @@ for every version of a relation.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from slackwater.algebra.relation import Relation
 from slackwater.memo.memo import Memo
 from slackwater.rules.explore.rule import ExploreRule, Match
+from slackwater.search.rewrite import Rewriter
 from slackwater.search.trace import Trace
 from slackwater.time.forms import GroupId
 
@@ -37,13 +38,15 @@ class RelationalExplorer:
     after_firing: Callable[[], None] | None = None
 
     def explore(self) -> None:
+        Rewriter(self.memo, tuple(rule for rule in self.rules if rule.whole), self._fire).rewrite()
+        rules = tuple(rule for rule in self.rules if not rule.whole)
         queue: list[tuple[float, int, GroupId, Relation]] = []
         for group in list(self.memo):
             for node in group.expressions:
                 heapq.heappush(queue, (self.score(group.id, node, len(queue)), len(queue), group.id, node))
         while queue:
             _, _, group_id, node = heapq.heappop(queue)
-            for rule in self.rules:
+            for rule in rules:
                 match = Match(group_id, node, self.memo)
                 if rule.matches(match):
                     self._fire(rule, match)
@@ -51,11 +54,11 @@ class RelationalExplorer:
                 self.trace.limited(f"relational exploration stopped at {self.most_expressions} expressions")
                 return
 
-    def _fire(self, rule: ExploreRule, match: Match) -> None:
+    def _fire(self, rule: ExploreRule, match: Match, found: Iterable[Relation] | None = None) -> None:
         known = len(self.memo[match.group].expressions)
-        for tree in rule.expand(match):
+        for tree in rule.expand(match) if found is None else found:
             self.memo.add(match.group, tree, rule.name)
-        if found := self.memo[match.group].expressions[known:]:
-            self.trace.fired(rule.name, match.group, found)
+        if news := self.memo[match.group].expressions[known:]:
+            self.trace.fired(rule.name, match.group, news)
             if self.after_firing is not None:
                 self.after_firing()

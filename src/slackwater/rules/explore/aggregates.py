@@ -22,7 +22,7 @@ def _early(column: Column, meaning: str, kind: t.Type) -> Column:
     return Column(ColumnId(f"early:{digest}"), column.name, kind)
 
 
-def _in_two_steps(
+def in_two_steps(
     keys: tuple[Column, ...], calls: tuple[tuple[Column, AggregateCall], ...], tag: str
 ) -> tuple[list[tuple[Column, AggregateCall]], list[tuple[Column, AggregateCall]], list[tuple[Column, Scalar]]]:
     """Calls as an early step, a late step that merges it, and the projection that restores types and zeros."""
@@ -41,7 +41,7 @@ def _in_two_steps(
     return early, late, restored
 
 
-def _may_go_early(calls: tuple[tuple[Column, AggregateCall], ...]) -> bool:
+def may_go_early(calls: tuple[tuple[Column, AggregateCall], ...]) -> bool:
     return all(
         made.function in _MERGED_BY and not made.distinct and not made.order and made.type.is_known for _, made in calls
     )
@@ -66,7 +66,7 @@ def aggregate_before_join(match: Match, node: Aggregate) -> Iterator[Relation]:
     of a group apart, nor for an outer join.                                              [Yan & Larson 95]
     """
     found = _seen(match, node, JoinKind.INNER)
-    if found is None or not node.keys or not node.calls or not _may_go_early(node.calls):
+    if found is None or not node.keys or not node.calls or not may_go_early(node.calls):
         return
     join, meanings = found
     calls = tuple((c, made.map(lambda s: s.substitute(meanings))) for c, made in node.calls)
@@ -83,7 +83,7 @@ def aggregate_before_join(match: Match, node: Aggregate) -> Iterator[Relation]:
         if not read or not read <= own:
             continue
         early_keys = tuple(c for c in side.columns if c in plain_keys or c in join.condition.columns)
-        early, late, restored = _in_two_steps(plain_keys, calls, f"before {side.group}")
+        early, late, restored = in_two_steps(plain_keys, calls, f"before {side.group}")
         grouped = Aggregate(side, early_keys, tuple(early))
         left, right = (grouped, other) if side is join.left else (other, grouped)
         late_rows = Aggregate(Join(JoinKind.INNER, left, right, join.condition), plain_keys, tuple(late))
@@ -170,7 +170,7 @@ def distinct_arguments_first(_: Match, node: Aggregate) -> Iterator[Relation]:
         return
     (values,) = arguments
     rest = tuple((c, made) for c, made in node.calls if not made.distinct)
-    if len(values) != 1 or not _may_go_early(rest):
+    if len(values) != 1 or not may_go_early(rest):
         return
     value = values[0]
     column = value.column
@@ -180,7 +180,7 @@ def distinct_arguments_first(_: Match, node: Aggregate) -> Iterator[Relation]:
         below = Project(below, (*((c, reference(c)) for c in below.columns), (column, value)))
     if column in node.keys:
         return
-    early, late, restored = _in_two_steps(node.keys, rest, "distinct")
+    early, late, restored = in_two_steps(node.keys, rest, "distinct")
     inner = Aggregate(below, (*node.keys, column), tuple(early))
     finals = dict(restored)
     outer: list[tuple[Column, AggregateCall]] = list(late)
@@ -204,9 +204,9 @@ def aggregate_before_union(match: Match, node: Aggregate) -> Iterator[Relation]:
     Not without keys: over no rows, each branch would bring a row of its own.
     """
     union = match.seen_through(node.input)
-    if not isinstance(union, Union) or not node.keys or not node.calls or not _may_go_early(node.calls):
+    if not isinstance(union, Union) or not node.keys or not node.calls or not may_go_early(node.calls):
         return
-    early, late, restored = _in_two_steps(node.keys, node.calls, "union")
+    early, late, restored = in_two_steps(node.keys, node.calls, "union")
     branches: list[Relation] = []
     sources: list[tuple[Column, ...]] = []
     for position, branch in enumerate(union.branches):

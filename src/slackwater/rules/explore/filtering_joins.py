@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from slackwater.algebra.predicates import column_equality, column_inequality
+from slackwater.algebra.properties import matched_columns, properties
 from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, JoinKind, Project, Relation
 from slackwater.algebra.scalar import (
     call,
@@ -19,14 +20,9 @@ from slackwater.algebra.scalar import (
 )
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.rules.explore.rule import Match, explores
+from slackwater.rules.explore.shapes import narrowed
 
 KEEPS_LEFT_ROWS = (JoinKind.SEMI, JoinKind.ANTI, JoinKind.LEFT)
-
-
-def _narrowed(relation: Relation, columns: tuple[Column, ...]) -> Relation:
-    if set(relation.columns) == set(columns):
-        return relation
-    return Project(relation, tuple((c, reference(c)) for c in columns))
 
 
 def _inner_below(match: Match, leaf: Relation) -> Join | None:
@@ -52,7 +48,7 @@ def push_join_below_inner_join(match: Match, node: Join) -> Iterator[Relation]:
         if read <= frozenset(near.columns) and not set(node.right.columns) & set(far.columns):
             decided = Join(node.kind, near, node.right, node.condition)
             left, right = (decided, far) if near is inner.left else (far, decided)
-            yield _narrowed(Join(JoinKind.INNER, left, right, inner.condition), match.memo[match.group].columns)
+            yield narrowed(Join(JoinKind.INNER, left, right, inner.condition), match.memo[match.group].columns)
 
 
 @explores(Join)
@@ -74,8 +70,19 @@ def semi_join_as_inner_join(match: Match, node: Join) -> Iterator[Relation]:
     if not keys:
         return
     unique = tuple(dict.fromkeys(keys))
-    partners = Aggregate(_narrowed(node.right, unique), unique, ())
-    yield _narrowed(Join(JoinKind.INNER, node.left, partners, node.condition), match.memo[match.group].columns)
+    partners = Aggregate(narrowed(node.right, unique), unique, ())
+    yield narrowed(Join(JoinKind.INNER, node.left, partners, node.condition), match.memo[match.group].columns)
+
+
+@explores(Join, whole=True)
+def semi_join_on_key_as_inner_join(_: Match, node: Join) -> Iterator[Relation]:
+    """L ⋉ R  =  π(L ⋈ R)      the condition reaches a key of R
+
+    A row has one partner at most, so none comes twice, and whatever else the condition asks is asked of that one. As an
+    inner join it meets the joins around it. Not where two partners are possible.
+    """
+    if node.kind is JoinKind.SEMI and properties(node.right).is_unique(matched_columns(node, node.right)):
+        yield narrowed(Join(JoinKind.INNER, node.left, node.right, node.condition), node.columns)
 
 
 def _aggregate_below(match: Match, leaf: Relation) -> tuple[Aggregate, dict[Column, Column], Project | None] | None:
@@ -109,7 +116,7 @@ def semi_join_before_aggregate(match: Match, node: Join) -> Iterator[Relation]:
         meet = [(keys[a], b) for pair in pairs for a, b in (pair, pair[::-1]) if a in keys and b in theirs]
         if not meet or isinstance(match.seen_through(aggregate.input), Join):
             continue
-        partners = _narrowed(other, tuple(dict.fromkeys(b for _, b in meet)))
+        partners = narrowed(other, tuple(dict.fromkeys(b for _, b in meet)))
         if set(partners.columns) & set(aggregate.input.columns):
             continue  # both read one shared relation; its columns cannot stand side by side
         found = conjunction(equality(reference(a), reference(b)) for a, b in meet)
@@ -120,8 +127,8 @@ def semi_join_before_aggregate(match: Match, node: Join) -> Iterator[Relation]:
         yield Join(node.kind, left, right, node.condition)
 
 
-@explores(Join)
-def unequal_partner_by_extremes(match: Match, node: Join) -> Iterator[Relation]:
+@explores(Join, whole=True)
+def unequal_partner_by_extremes(_: Match, node: Join) -> Iterator[Relation]:
     """L ⋉(k, x≠y) R  =  π(σ(x ≠ low or x ≠ high)(L ⋈k γk(min y as low, max y as high)(R)))      for ▷ with ⟕
 
     There is a partner with another value just if the least or the greatest one is another. One row a key is enough to
@@ -144,19 +151,20 @@ def unequal_partner_by_extremes(match: Match, node: Join) -> Iterator[Relation]:
         (Column(ColumnId(f"{name}:{other.id}"), name, other.type), AggregateCall(name, (reference(other),), other.type))
         for name in ("min", "max")
     )
-    extremes = Aggregate(_narrowed(node.right, (*keys, other)), keys, (low, high))
+    extremes = Aggregate(narrowed(node.right, (*keys, other)), keys, (low, high))
     differs = disjunction(negation(equality(reference(value), reference(column))) for column, _ in (low, high))
     if node.kind is JoinKind.SEMI:
         found: Relation = Filter(Join(JoinKind.INNER, node.left, extremes, conjunction(equal)), differs)
     else:
         alone = negation(call("coalesce", differs, literal(False)))
         found = Filter(Join(JoinKind.LEFT, node.left, extremes, conjunction(equal)), alone)
-    yield _narrowed(found, match.memo[match.group].columns)
+    yield narrowed(found, node.columns)
 
 
 RULES = (
     push_join_below_inner_join,
     semi_join_as_inner_join,
+    semi_join_on_key_as_inner_join,
     semi_join_before_aggregate,
     unequal_partner_by_extremes,
 )

@@ -116,6 +116,11 @@ def _is_inner(node: Relation) -> bool:
     return isinstance(node, Join) and node.kind is JoinKind.INNER
 
 
+def _is_better_without(match: Match) -> bool:
+    """Whether an outer join among the leaves can wait for all inner joins: those are put in order without it."""
+    return "inner_joins_before_outer_join" in match.memo[match.group].found_by.values()
+
+
 class _Orders:
     """Gives each connected subset its group, and each group its expressions."""
 
@@ -195,7 +200,7 @@ def enumerate_join_orders(match: Match, node: Join) -> Iterator[Relation]:
     Inner joins commute and associate. No order with a cross product is added: the written one stays for that.
                                                                                      [Moerkotte & Neumann 2006]
     """
-    if node.kind is not JoinKind.INNER or _is_inside(match):
+    if node.kind is not JoinKind.INNER or _is_inside(match) or _is_better_without(match):
         return
     cluster = cluster_of(match, node, frozenset(match.memo[match.group].columns))
     if cluster is None or len(cluster.leaves) < 3 or not cluster.is_connected(cluster.everything):

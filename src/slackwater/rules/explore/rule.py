@@ -2,6 +2,9 @@
 
 A pattern is an operator and, optionally, the operators its inputs must offer. A match binds the operator and, for each
 input, one expression of the input's group. The rule yields relations over group leaves; the search adds them.
+
+A rule about *whole* trees is shown an operator with everything below it, as it was written or as another such rule has
+left it. What it yields is normalized and shown to these rules again, so that one rewrite can open the way for the next.
 """
 
 from __future__ import annotations
@@ -44,6 +47,8 @@ class ExploreRule:
     expand: Callable[[Match], Iterator[Relation]]
     doc: str = ""
     """The whole docstring: the law, why it holds, when not, the citation."""
+    whole: bool = False
+    """Whether it is shown everything below the operator, not just groups."""
 
     def matches(self, match: Match) -> bool:
         if not isinstance(match.node, self.on):
@@ -54,9 +59,9 @@ class ExploreRule:
 
 
 def explores(
-    on: type[N], over: type[Relation] | tuple[type[Relation], ...] = ()
+    on: type[N], over: type[Relation] | tuple[type[Relation], ...] = (), *, whole: bool = False
 ) -> Callable[[Callable[[Match, N], Iterator[Relation]]], ExploreRule]:
-    """Declares an exploration rule for an operator, over inputs of some kind."""
+    """Declares an exploration rule for an operator, over inputs of some kind, or over the whole tree below."""
 
     def declare(function: Callable[[Match, N], Iterator[Relation]]) -> ExploreRule:
         name = function.__name__
@@ -69,6 +74,6 @@ def explores(
             return function(match, match.node)
 
         kinds = over if isinstance(over, tuple) else (over,)
-        return ExploreRule(name, doc.splitlines()[0], on, kinds, expand, doc)
+        return ExploreRule(name, doc.splitlines()[0], on, kinds, expand, doc, whole)
 
     return declare

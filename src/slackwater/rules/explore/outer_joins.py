@@ -1,0 +1,33 @@
+"""Outer joins and what stands around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from slackwater.algebra.relation import Join, JoinKind, Relation
+from slackwater.rules.explore.rule import Match, explores
+from slackwater.rules.explore.shapes import inner_joins, joined, narrowed, without_narrowing
+
+
+@explores(Join, whole=True)
+def inner_joins_before_outer_join(_: Match, node: Join) -> Iterator[Relation]:
+    """(L ⟕ S) ⋈ R  =  (L ⋈ R) ⟕ S      the condition of ⋈ reads only L and R
+
+    Whether a row of L meets R has nothing to do with its partners in S. Few rows of L may be left to look for them, and
+    they can be kept while S is not yet known. Not when the inner join reads S.       [Galindo-Legaria & Rosenthal 97]
+    """
+    joins = inner_joins(node) if node.kind is JoinKind.INNER else None
+    for leaf in joins.leaves if joins is not None else ():
+        outer = without_narrowing(leaf)
+        if joins is None or not isinstance(outer, Join) or outer.kind is not JoinKind.LEFT:
+            continue
+        padded = frozenset(outer.right.columns)
+        others = [other for other in joins.leaves if other is not leaf]
+        hidden = frozenset(outer.columns) - frozenset(leaf.columns)
+        if any(part.columns & padded for part in joins.conditions) or any(hidden & set(o.columns) for o in others):
+            continue
+        near = joined((outer.left, *others), joins.conditions)
+        yield narrowed(Join(JoinKind.LEFT, near, outer.right, outer.condition), node.columns)
+
+
+RULES = (inner_joins_before_outer_join,)

@@ -1,0 +1,224 @@
+"""What rules about whole trees look for: inner joins taken apart, aggregates under what is computed of them.
+
+Columns are canonical here: a column that two relations share means the same in both. So two relations that differ only
+in what they keep of their columns are the same rows, and a rename above a relation can be read through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2s
+
+from slackwater.algebra.predicates import column_equality
+from slackwater.algebra.properties import properties
+from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Project, Relation
+from slackwater.algebra.scalar import TRUE, Scalar, conjunction, conjuncts, is_not_null, reference
+from slackwater.algebra.schema import Column, ColumnId
+from slackwater.algebra.types import Type
+
+
+def made(column: Column, meaning: str, kind: Type | None = None) -> Column:
+    """A column of its own, named after what it is made of; people go on reading the name it had."""
+    digest = blake2s(f"{column.id}|{meaning}".encode(), digest_size=5).hexdigest()
+    return Column(ColumnId(f"made:{digest}"), column.name, kind or column.type)
+
+
+def narrowed(relation: Relation, columns: Iterable[Column]) -> Relation:
+    """The relation with these of its columns only."""
+    kept = tuple(columns)
+    if set(relation.columns) == set(kept):
+        return relation
+    return Project(relation, tuple((c, reference(c)) for c in kept))
+
+
+def without_narrowing(relation: Relation) -> Relation:
+    """What a relation is below projections that only drop columns."""
+    while isinstance(relation, Project) and _keeps(relation):
+        relation = relation.input
+    return relation
+
+
+def may_move(predicate: Scalar) -> bool:
+    return not predicate.is_random and not predicate.can_raise
+
+
+def _keeps(relation: Relation) -> bool:
+    return isinstance(relation, Project) and all(scalar.column == column for column, scalar in relation.items)
+
+
+@dataclass(frozen=True)
+class InnerJoins:
+    """A tree of inner joins taken apart: what is joined, under which conditions, and the columns that are kept."""
+
+    leaves: tuple[Relation, ...]
+    conditions: tuple[Scalar, ...]
+    columns: tuple[Column, ...]
+
+    @cached_property
+    def classes(self) -> dict[Column, frozenset[Column]]:
+        """Columns that the conditions make the same value. Not floats: 0.0 equals -0.0."""
+        found: dict[Column, frozenset[Column]] = {}
+        for part in self.conditions:
+            pair = column_equality(part)
+            if pair is not None and pair[0].type == pair[1].type and not pair[0].type.is_floating:
+                both = found.get(pair[0], frozenset(pair[:1])) | found.get(pair[1], frozenset(pair[1:]))
+                found.update(dict.fromkeys(both, both))
+        return found
+
+    def same_value(self, one: Column, other: Column) -> bool:
+        return one == other or other in self.classes.get(one, ())
+
+
+def inner_joins(relation: Relation) -> InnerJoins | None:
+    """The inner joins that a relation is, seen through filters and projections that only drop columns."""
+    leaves: list[Relation] = []
+    conditions: list[Scalar] = []
+
+    def visit(node: Relation) -> None:
+        below = node
+        passed: list[Scalar] = []
+        while _keeps(below) or isinstance(below, Filter):
+            if isinstance(below, Filter):
+                passed += conjuncts(below.predicate)
+            (below,) = below.inputs
+        if not isinstance(below, Join) or below.kind is not JoinKind.INNER:
+            leaves.append(node)
+            return
+        conditions.extend((*passed, *conjuncts(below.condition)))
+        for side in below.inputs:
+            visit(side)
+
+    visit(relation)
+    owned = [column for leaf in leaves for column in leaf.columns]
+    known = frozenset(owned)
+    if len(known) < len(owned) or not all(may_move(p) and p.columns <= known for p in conditions):
+        return None
+    return InnerJoins(tuple(leaves), tuple(dict.fromkeys(conditions)), relation.columns)
+
+
+def joined(leaves: Iterable[Relation], conditions: Iterable[Scalar]) -> Relation:
+    """Leaves joined one after the other, next those that a condition connects, each condition as early as it can be."""
+    first, *rest = leaves
+    left = list(dict.fromkeys(conditions))
+    current = _passing(first, left)
+    while rest:
+        have = frozenset(current.columns)
+        near = next((leaf for leaf in rest if any(_connects(p, have, leaf) for p in left)), rest[0])
+        rest.remove(near)
+        both = have | frozenset(near.columns)
+        now = [p for p in left if p.columns <= both]
+        left = [p for p in left if p not in now]
+        current = Join(JoinKind.INNER, current, near, conjunction(now))
+    return current
+
+
+def _connects(part: Scalar, have: frozenset[Column], leaf: Relation) -> bool:
+    own = frozenset(leaf.columns)
+    return bool(part.columns & have) and bool(part.columns & own) and part.columns <= have | own
+
+
+def _passing(relation: Relation, conditions: list[Scalar]) -> Relation:
+    own = [p for p in conditions if p.columns <= frozenset(relation.columns)]
+    conditions[:] = [p for p in conditions if p not in own]
+    return Filter(relation, conjunction(own)) if own else relation
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """An aggregate under what is asked and computed of its groups."""
+
+    aggregate: Aggregate
+    meanings: Mapping[Column, Scalar]
+    having: tuple[Scalar, ...]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is asked or computed of the groups: columns are only kept and renamed."""
+        return not self.having and all(scalar.column is not None for scalar in self.meanings.values())
+
+    def named(self, key: Column) -> tuple[Column, ...]:
+        """What a key of the aggregate is called above."""
+        return tuple(column for column, scalar in self.meanings.items() if scalar.column == key)
+
+
+def grouped(relation: Relation) -> Grouped | None:
+    """The aggregate with keys that a relation is, under filters and projections."""
+    meanings = {column: reference(column) for column in relation.columns}
+    having: list[Scalar] = []
+    while isinstance(relation, (Project, Filter)):
+        if isinstance(relation, Filter):
+            having += conjuncts(relation.predicate)
+        else:
+            definitions = relation.definitions
+            meanings = {column: scalar.substitute(definitions) for column, scalar in meanings.items()}
+            having = [part.substitute(definitions) for part in having]
+        relation = relation.input
+    if not isinstance(relation, Aggregate) or not relation.keys or not relation.calls:
+        return None
+    if not all(may_move(scalar) for scalar in (*meanings.values(), *having)):
+        return None
+    return Grouped(relation, meanings, tuple(having))
+
+
+@dataclass(frozen=True)
+class Source:
+    """A leaf as rows of a relation that pass some tests, under names of its own."""
+
+    rows: Relation
+    tests: frozenset[Scalar]
+    names: Mapping[Column, Column]
+    """From the leaf's columns to those of the rows."""
+
+    def called(self, column: Column) -> Column | None:
+        """What a column of the rows is called in the leaf."""
+        return next((name for name, source in self.names.items() if source == column), None)
+
+
+def source(leaf: Relation) -> Source:
+    """A leaf without its renamings and filters."""
+    names = {column: column for column in leaf.columns}
+    tests: list[Scalar] = []
+    while isinstance(leaf, (Project, Filter)):
+        if isinstance(leaf, Filter):
+            if not all(may_move(part) for part in conjuncts(leaf.predicate)):
+                break
+            tests += conjuncts(leaf.predicate)
+        else:
+            definitions = leaf.definitions
+            if any(definitions[column].column is None for column in names.values()):
+                break
+            plain = {column: s.column for column, s in leaf.items if s.column is not None}
+            if any(not part.columns <= plain.keys() for part in tests):
+                break
+            names = {name: plain[column] for name, column in names.items()}
+            tests = [part.rename(plain) for part in tests]
+        leaf = leaf.input
+    return Source(leaf, frozenset(tests), names)
+
+
+def same_rows(one: Relation, other: Relation) -> bool:
+    """Whether two relations have the same rows, up to columns that only one of them keeps."""
+    one, other = without_narrowing(one), without_narrowing(other)
+    if one == other:
+        return True
+    match one, other:
+        case Filter(), Filter():
+            return one.predicate == other.predicate and same_rows(one.input, other.input)
+        case Join(), Join() if one.kind is other.kind and one.condition == other.condition:
+            return all(same_rows(a, b) for a, b in zip(one.inputs, other.inputs, strict=True))
+        case _:
+            return False
+
+
+def present(columns: Iterable[Column], relation: Relation) -> tuple[Scalar, ...]:
+    """That columns are not null, as far as it is not known: what an equality with them has asked."""
+    known = properties(relation).not_null
+    return tuple(is_not_null(reference(column)) for column in columns if column not in known)
+
+
+def all_true(parts: Iterable[Scalar]) -> Scalar | None:
+    """A conjunction, or None where there is nothing to ask."""
+    predicate = conjunction(parts)
+    return None if predicate == TRUE else predicate

@@ -1,0 +1,95 @@
+"""Rewriting of whole trees, before operators are looked at one by one: what one rule leaves another may take further.
+
+A rule about whole trees (`explores(…, whole=True)`) sees an operator and everything below it. Each relation of the
+query is shown to these rules as it was written, and then over its inputs as they were rewritten, step by step. What a
+rule yields is normalized like a query, added to the relation's group, and rewritten in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from slackwater.algebra.relation import Join, JoinKind, Output, Query, Relation
+from slackwater.memo.memo import Memo
+from slackwater.rules.explore.rule import ExploreRule, Match
+from slackwater.rules.explore.shapes import narrowed, without_narrowing
+from slackwater.rules.normalize import normalize
+from slackwater.time.forms import GroupId, GroupLeaf
+
+Add = Callable[[ExploreRule, Match, Iterable[Relation]], None]
+
+
+@dataclass
+class Rewriter:
+    """Adds what rules about whole trees make of the relations that a query has."""
+
+    memo: Memo
+    rules: tuple[ExploreRule, ...]
+    add: Add
+    most_rewrites: int = 60
+    _rewritten: dict[tuple[Relation, bool], tuple[Relation, ...]] = field(default_factory=dict)
+    _written: dict[GroupId, Relation] = field(default_factory=dict)
+
+    def rewrite(self) -> None:
+        """Rewrites from the relations down that nothing reads."""
+        read = {
+            leaf.group for group in self.memo for leaf in group.expressions[0].inputs if isinstance(leaf, GroupLeaf)
+        }
+        for group in list(self.memo) if self.rules else ():
+            if group.id not in read:
+                self.rewritten(self.written(group.leaf))
+
+    def written(self, relation: Relation) -> Relation:
+        """A relation with every group replaced by its first expression."""
+        if not isinstance(relation, GroupLeaf):
+            return relation.with_inputs(*(self.written(below) for below in relation.inputs))
+        if relation.group not in self._written:
+            self._written[relation.group] = self.written(self.memo[relation.group].expressions[0])
+        return self._written[relation.group]
+
+    def rewritten(self, tree: Relation, *, inside: bool = False) -> tuple[Relation, ...]:
+        """The tree, and step by step what becomes of it as its inputs and then it are rewritten; all is in the memo.
+
+        An inner join `inside` others is left to the whole of them.
+        """
+        known = self._rewritten.get((tree, inside))
+        if known is not None:
+            return known
+        self._rewritten[tree, inside] = (tree,)
+        around = _is_inner(tree) or (inside and isinstance(without_narrowing(tree), Join))
+        below = [self.rewritten(it, inside=around and _is_inner(without_narrowing(it))) for it in tree.inputs]
+        steps: dict[Relation, None] = {}
+        for variant in _in_step(tree, below):
+            steps[variant] = None
+            for rule in self.rules if not (inside and _is_inner(variant)) else ():
+                for found in self._found(rule, tree, variant):
+                    steps.update(dict.fromkeys(self.rewritten(found)))
+        self._rewritten[tree, inside] = tuple(steps)
+        return self._rewritten[tree, inside]
+
+    def _found(self, rule: ExploreRule, tree: Relation, variant: Relation) -> list[Relation]:
+        if not isinstance(variant, rule.on) or self.most_rewrites <= 0:
+            return []
+        match = Match(self.memo.insert(tree).group, variant, self.memo)
+        found = [normal(relation, tree) for relation in rule.expand(match)]
+        self.most_rewrites -= len(found)
+        self.add(rule, match, found)
+        return found
+
+
+def _is_inner(relation: Relation) -> bool:
+    return isinstance(relation, Join) and relation.kind is JoinKind.INNER
+
+
+def _in_step(tree: Relation, inputs: list[tuple[Relation, ...]]) -> dict[Relation, None]:
+    """The tree over its inputs as written, then over all of them a step further, and so on."""
+    furthest = max((len(steps) for steps in inputs), default=1)
+    at = [[steps[min(i, len(steps) - 1)] for steps in inputs] for i in range(furthest)]
+    return dict.fromkeys(tree.with_inputs(*below) for below in at)
+
+
+def normal(relation: Relation, like: Relation) -> Relation:
+    """A relation in normal form, with the columns of another."""
+    outputs = tuple(Output(column.name, column, column.type) for column in like.columns)
+    return narrowed(normalize(Query(relation, outputs)).relation, like.columns)
