@@ -1,14 +1,14 @@
 """Each method alone, and all of them together: what their best plans cost by estimate, and what they cost on Spark.
 
 Tempura's first experiment (section 8.1, figure 6): two runs, four patterns of arrival, an answer at every run or at
-the last only, and two prices of the early run. Every plan here keeps something of the first run, also where batch
-would be cheaper, so that methods are compared and not the decision to use one; what batch costs stands beside them.
-All costs are those of both runs at their prices, in parts of what `maintain` costs.
+the last only, and two prices of the early run. A method's plan is the one that the planner chooses when it has no
+other; where none of its plans pays, that is batch, whose cost stands beside them. All costs are those of both runs at
+their prices, in parts of what `maintain` costs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -88,10 +88,10 @@ class Spent:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A case: the estimate of each method's plan, None where it has none that keeps anything, and what was measured."""
+    """A case: the estimate of each method's plan, and what was measured."""
 
     case: Case
-    estimates: Mapping[str, float | None]
+    estimates: Mapping[str, float]
     together: float
     batch: float
     same_plan: bool
@@ -103,20 +103,18 @@ class Outcome:
     @property
     def best_alone(self) -> tuple[str, float]:
         """The cheapest method, and its estimate."""
-        known = [(cost, name) for name, cost in self.estimates.items() if cost is not None]
-        cost, name = min(known, default=(self.batch, BATCH))
-        return name, cost
+        name = min(self.estimates, key=lambda name: self.estimates[name])
+        return name, self.estimates[name]
 
     @property
     def holds(self) -> bool:
         """Whether all methods together are no worse than the best of them, by estimate."""
         return self.together <= self.best_alone[1] * (1 + 1e-9)
 
-    def relative(self, name: str) -> float | None:
+    def relative(self, name: str) -> float:
         """An estimate in parts of the reference's."""
         costs = {**self.estimates, TOGETHER: self.together, BATCH: self.batch}
-        cost, reference = costs[name], self.estimates.get(REFERENCE)
-        return None if cost is None or not reference else cost / reference
+        return costs[name] / max(self.estimates[REFERENCE], 1e-9)
 
     def measured_ratio(self, *, process: bool = False) -> float | None:
         """What all methods together have cost, in parts of the reference's."""
@@ -231,18 +229,16 @@ def bound(query: Query, work: Workload) -> BoundQuery:
     return canonical(normalize(bind(query.spark, work.catalog())))
 
 
-def estimate(case: Case, query: BoundQuery, statistics: Statistics, methods: Iterable[str] = METHODS) -> Outcome:
+def estimate(case: Case, query: BoundQuery, statistics: Statistics) -> Outcome:
     """Plans a case with each method alone, and with all."""
 
     def planned(named: tuple[str, ...]) -> Plan:
-        return plan_query(query, statistics, case.timeline, Options(named, keeping=True)).plan
+        return plan_query(query, statistics, case.timeline, Options(named)).plan
 
-    chosen = tuple(methods)
-    alone = {name: planned((name,)) for name in chosen}
-    together = planned(chosen)
-    same = REFERENCE in alone and signature(alone[REFERENCE]) == signature(together)
-    estimates = {name: plan.rank if plan.states else None for name, plan in alone.items()}
-    return Outcome(case, estimates, together.rank, together.batch_rank, same)
+    alone = {name: planned((name,)) for name in METHODS}
+    together = planned(METHODS)
+    same = signature(alone[REFERENCE]) == signature(together)
+    return Outcome(case, {name: p.rank for name, p in alone.items()}, together.rank, together.batch_rank, same)
 
 
 def signature(plan: Plan) -> tuple[tuple[int, str | None], ...]:

@@ -49,8 +49,9 @@ class SideBySide:
     def _trial(self, query: Query, setting: Setting, name: str) -> Trial:
         self._jobs += 1
         methods = None if name == TOGETHER else (name,)
-        own = replace(setting, refresh="incremental", methods=methods)
-        return Trial(self.session, own, query, self.directory / f"{self._jobs}-{query.name}-{name}")
+        return Trial(
+            self.session, replace(setting, methods=methods), query, self.directory / f"{self._jobs}-{query.name}-{name}"
+        )
 
 
 def _passes(trials: Mapping[str, Trial], setting: Setting) -> dict[str, Spent]:

@@ -109,8 +109,8 @@ class Setting:
     timeline: Timeline
     warm_up: int = 1
     repeat: int = 1
-    refresh: str = "auto"
     methods: tuple[str, ...] | None = None
+    """Those to plan with; all of them unless told."""
 
 
 class Trial:
@@ -118,7 +118,6 @@ class Trial:
 
     def __init__(self, session: Session, setting: Setting, query: Query, directory: Path) -> None:
         self._session = session
-        self._setting = setting
         self._data = setting.data
         self._timeline = setting.timeline
         self._query = query
@@ -146,7 +145,6 @@ class Trial:
             "schedule": list(timeline.times),
             "weights": list(timeline.weights),
             "deliver": [timeline.time(run) for run in sorted(timeline.deliver)],
-            "refresh": self._setting.refresh,
             "sources": {name: self._source(name) for name in self._tables},
             "output": {"path": "answer"},
         }
