@@ -12,13 +12,23 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Protocol
+from functools import lru_cache, total_ordering
+from typing import Protocol, Self
 
 from slackwater.errors import UserError
 
 Vector = tuple[float, ...]
 Rank = tuple[float, ...]
+
+
+class Cost(Protocol):
+    """An amount of work as an objective sees it: amounts are added up and compared."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+
+    def __sub__(self, other: Self, /) -> Self: ...
+
+    def __lt__(self, other: Self, /) -> bool: ...
 
 
 class Objective(Protocol):
@@ -65,6 +75,53 @@ class Custom:
 
     def rank(self, cost: Vector) -> Rank:
         return (self.function(cost),)
+
+
+@total_ordering
+@dataclass(frozen=True, eq=False, slots=True)
+class Ranked:
+    """A cost vector that compares by its rank."""
+
+    vector: Vector
+    objective: Objective
+
+    def __add__(self, other: Ranked) -> Ranked:
+        return Ranked(add(self.vector, other.vector), self.objective)
+
+    def __sub__(self, other: Ranked) -> Ranked:
+        return Ranked(tuple(a - b for a, b in zip(self.vector, other.vector, strict=True)), self.objective)
+
+    def __lt__(self, other: Ranked) -> bool:
+        return self.objective.rank(self.vector) < self.objective.rank(other.vector)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ranked) and self.vector == other.vector
+
+    def __hash__(self) -> int:
+        return hash(self.vector)
+
+
+def scale(objective: Objective, runs: int) -> Callable[[int, float], Cost]:
+    """How a cost that falls on a run counts: one number for a weighted sum, a vector for any other objective."""
+    if isinstance(objective, WeightedSum):
+        weights = objective.weights
+        return lambda run, cost: weights[run - 1] * cost
+    return lambda run, cost: Ranked(at(run, cost, runs), objective)
+
+
+def amount(cost: Cost) -> float:
+    """A cost as the number that decides first."""
+    if isinstance(cost, Ranked):
+        return cost.objective.rank(cost.vector)[0]
+    assert isinstance(cost, float)
+    return cost
+
+
+def early_is_best(objective: Objective) -> bool:
+    """Whether work at a later run always counts for more: the condition of Theorem 6.3 of Beanstalk."""
+    if isinstance(objective, WeightedSum):
+        return all(early < late for early, late in zip(objective.weights, objective.weights[1:], strict=False))
+    return isinstance(objective, LastRunFirst)
 
 
 def checked(objective: Objective, runs: int, trials: int = 2000) -> Objective:

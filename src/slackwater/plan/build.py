@@ -5,51 +5,58 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from slackwater.algebra.relation import Filter, Project, Query, Relation, Scan, Values
+from slackwater.algebra.relation import Project, Query, Relation, Scan, Values
 from slackwater.algebra.scalar import reference
 from slackwater.algebra.schema import Column
+from slackwater.cost.width import row_width
 from slackwater.errors import InternalError
 from slackwater.memo.memo import Memo
 from slackwater.plan.plan import Purpose, Step
 from slackwater.search.cells import Cell, Cells, source_of
 from slackwater.search.choose import Choice
+from slackwater.search.space import Key
 from slackwater.sql.emit import output_names
 from slackwater.time.forms import Form, GroupLeaf, Kind
 from slackwater.time.sources import state_source
 from slackwater.time.version import OLD, Mask
 
-Key = tuple[Cell, int]
+
+@dataclass(frozen=True)
+class Delivery:
+    """The answer of a query, at a run. A query that is the only one needs no name."""
+
+    key: Key
+    name: str
+    query: Query
 
 
 @dataclass
 class StepBuilder:
-    """Turns the chosen way to compute each delivered cell into the steps of every run."""
+    """Turns the chosen way to compute each delivered cell into the steps of every run.
+
+    `saved` are the cells with a step of their own, with what each of these steps brings.
+    """
 
     memo: Memo
     cells: Cells
-    query: Query
     choices: Mapping[Key, Choice]
-    delivered: tuple[Key, ...]
-    _uses: dict[Key, list[Key | None]] = field(default_factory=dict)
+    deliveries: tuple[Delivery, ...]
+    saved: Mapping[Key, float]
     _names: dict[Key, str] = field(default_factory=dict)
     _taken: set[str] = field(default_factory=set)
 
     def steps(self) -> list[Step]:
         """All steps, run by run, each after the steps it reads."""
         order = self._in_order()
-        for key in order:
-            for source in self.choices[key].inputs:
-                self._uses.setdefault(source, []).append(key)
+        later = {source for key in order for source in self.choices[key].inputs if source[1] < key[1]}
         found: list[Step] = []
         for run in sorted({run for _, run in order}):
             for key in order:
                 if key[1] != run:
                     continue
-                purpose = self._purpose(key)
-                if purpose is not None:
-                    found.append(self._step(key, purpose))
-                if key in self.delivered:
-                    found.append(self._output(key))
+                if key in self.saved and not self._is_written_out(key):
+                    found.append(self._step(key, Purpose.STATE if key in later else Purpose.SCRATCH))
+                found.extend(self._output(delivery) for delivery in self.deliveries if delivery.key == key)
         return found
 
     def _in_order(self) -> list[Key]:
@@ -63,29 +70,9 @@ class StepBuilder:
                 visit(source)
             done[key] = None
 
-        for key in self.delivered:
-            visit(key)
+        for delivery in self.deliveries:
+            visit(delivery.key)
         return list(done)
-
-    def _purpose(self, key: Key) -> Purpose | None:
-        """Why a cell needs a step of its own; sources and cells that one step reads need none."""
-        choice = self.choices[key]
-        if choice.tree is None or self._is_written_out(key):
-            return None
-        readers = [reader for reader in self._uses.get(key, []) if reader is not None]
-        if any(reader[1] > key[1] for reader in readers):
-            return Purpose.STATE
-        times = len(readers) + sum(key == d for d in self.delivered)
-        return Purpose.SCRATCH if times > 1 and self._is_work(key) else None
-
-    def _is_work(self, key: Key) -> bool:
-        """Whether a cell is more than rows of a source or a state, filtered and projected: that Spark reads again."""
-        choice = self.choices[key]
-        if key in self._names or choice.tree is None:
-            return False
-        if any(not isinstance(node, (Form, Scan, Filter, Project)) for node in choice.tree.walk()):
-            return True
-        return any(self._is_work(source) for source in choice.inputs if source[1] == key[1])
 
     def _is_written_out(self, key: Key) -> bool:
         """Whether a cell's rows stand in the text itself: there is nothing to save, whoever reads them when."""
@@ -95,15 +82,27 @@ class StepBuilder:
         relation, rules, cost = self._inlined(key, at_root=True)
         relation = _in_order(relation, key[0].form.columns)
         name = self._name(key)
+        size = self.cells.estimate(key[0])
         return Step(
-            key[1], name, purpose, relation, self._meaning(key[0]), rules, self.cells.estimate(key[0]).rows, cost
+            key[1],
+            name,
+            purpose,
+            relation,
+            self._meaning(key[0]),
+            rules,
+            size.rows,
+            cost,
+            size=size.rows * (size.width or row_width(key[0].form)),
+            benefit=self.saved[key],
         )
 
-    def _output(self, key: Key) -> Step:
-        relation, rules, cost = self._inlined(key, at_root=key not in self._names)
-        rows = self.cells.estimate(key[0]).rows
-        query = self.query.with_relation(relation)
-        return Step(key[1], f"output_{key[1]}", Purpose.OUTPUT, relation, "the answer", rules, rows, cost, query)
+    def _output(self, delivery: Delivery) -> Step:
+        (cell, run), name = delivery.key, delivery.name
+        relation, rules, cost = self._inlined(delivery.key, at_root=delivery.key not in self._names)
+        rows = self.cells.estimate(cell).rows
+        query = delivery.query.with_relation(relation)
+        step, meaning = (f"output_{name}_{run}", f"the answer of {name}") if name else (f"output_{run}", "the answer")
+        return Step(run, step, Purpose.OUTPUT, relation, meaning, rules, rows, cost, query)
 
     def _inlined(self, key: Key, *, at_root: bool = False) -> tuple[Relation, tuple[str, ...], float]:
         """The expression of a cell with its inputs written in place, up to sources, states and kept cells."""

@@ -38,6 +38,10 @@ class Step:
     rows: float
     cost: float
     query: Query | None = None
+    size: float = 0.0
+    """The bytes of what it saves."""
+    benefit: float = 0.0
+    """What the plan would cost more, by its objective, if this were not saved."""
 
     def reads(self) -> tuple[str, ...]:
         """Names of the tables and states it scans."""
@@ -87,7 +91,7 @@ class Plan:
     @property
     def delivers(self) -> tuple[int, ...]:
         """The runs with an answer."""
-        return tuple(step.run for step in self.steps if step.purpose is Purpose.OUTPUT)
+        return tuple(dict.fromkeys(step.run for step in self.steps if step.purpose is Purpose.OUTPUT))
 
     @property
     def states(self) -> tuple[Step, ...]:

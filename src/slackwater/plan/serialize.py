@@ -39,7 +39,7 @@ from slackwater.errors import InternalError, Place, SlackwaterError, UserError
 from slackwater.plan.plan import Plan, Purpose, Step
 
 FORMAT = "slackwater-plan"
-VERSION = 1
+VERSION = 2
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 Entry = dict[str, Json]
@@ -113,6 +113,8 @@ class _Writer:
             "rules": list(step.rules),
             "rows": step.rows,
             "cost": step.cost,
+            "size": step.size,
+            "benefit": step.benefit,
             "relation": self.relation(step.relation),
             "query": None if step.query is None else self._query(step.query),
         }
@@ -304,6 +306,8 @@ class _Reader:
             _number(entry["rows"]),
             _number(entry["cost"]),
             None if query is None else self._query(_entry(query)),
+            _number(entry["size"]),
+            _number(entry["benefit"]),
         )
 
     def _query(self, entry: dict[str, object]) -> Query:

@@ -1,25 +1,24 @@
 """Choice: for every cell and run the cheapest way to have it, by dynamic programming over time.
 
-A cell computed at run τ takes each input from τ itself or from an earlier run, saved there and loaded here. Its cost is
-a vector over runs; an objective ranks vectors. The snapshot of the whole query from snapshots alone is the batch plan:
-it is always among the alternatives, and first among equals.                                   [Tempura §6, Eq. 5]
+A cell computed at run τ takes each input from τ itself or from an earlier run, saved there and loaded here. Costs are
+those of trees: what is used twice is paid for twice, unless it is *shared*: computed and saved once, and then only
+loaded. Which nodes to share is for `share` to decide; here costs follow from that, and when the set of shared nodes
+changes, they are worked out again only from there upward. A change can be tried and taken back.
+                                                                                   [Tempura §6, Eq. 5; Beanstalk §6.3]
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+import heapq
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from slackwater.algebra.relation import Relation
-from slackwater.cost.model import CostModel
-from slackwater.cost.objective import Objective, Vector, add, at
-from slackwater.errors import InternalError
-from slackwater.memo.group import Alternative
-from slackwater.memo.memo import Memo
-from slackwater.search.cells import Cell, Cells
-from slackwater.time.timeline import Timeline
-
-BATCH_RULE = "snapshot_of_operator"
+from slackwater.cost.objective import Cost, Objective, scale
+from slackwater.search.cells import Cell
+from slackwater.search.space import Key, Space, Way
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,8 @@ class Choice:
     run: int
     tree: Relation | None
     rule: str
-    inputs: tuple[tuple[Cell, int], ...]
+    inputs: tuple[Key, ...]
     own: float
-    cost: Vector
     through: str = ""
     """The exploration rule that found the operator, if one did."""
 
@@ -42,151 +40,221 @@ class Choice:
         return tuple(name for name in (self.rule, self.through) if name not in ("", "source", "nothing"))
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
+class Forced:
+    """A way that a node must take, with one of its inputs from a given node."""
+
+    way: Way
+    source: int
+    supplier: int
+
+
 class Chooser:
-    """Finds choices; `given` holds cells that earlier deliveries have paid for, `kept` those they saved."""
+    """The cost of every node of a space, for a set of shared ones."""
 
-    memo: Memo
-    cells: Cells
-    timeline: Timeline
-    model: CostModel
-    objective: Objective
-    given: Mapping[tuple[Cell, int], Choice] = field(default_factory=dict)
-    kept: frozenset[tuple[Cell, int]] = frozenset()
-    batch: bool = False
-    """Only the batch plan: snapshots from snapshots, all at the run itself."""
-    _best: dict[tuple[Cell, int], Choice | None] = field(default_factory=dict)
-    _supply: dict[tuple[Cell, int], tuple[Vector, int] | None] = field(default_factory=dict)
-    _busy: set[tuple[Cell, int]] = field(default_factory=set)
-    _prices: dict[tuple[Relation, int], float] = field(default_factory=dict)
-    _keeping: dict[tuple[Cell, int], tuple[Choice, Cell] | None] = field(default_factory=dict)
+    def __init__(self, space: Space, objective: Objective, roots: Sequence[int]) -> None:
+        self.space = space
+        self.roots = tuple(roots)
+        self.shared: set[int] = set()
+        at = scale(objective, space.timeline.last)
+        self.zero: Cost = at(1, 0.0)
+        runs = [node.key[1] for node in space.nodes]
+        self.save: list[Cost] = [at(run, node.save) for run, node in zip(runs, space.nodes, strict=True)]
+        self.load: list[Cost] = [at(run, node.load) for run, node in zip(runs, space.nodes, strict=True)]
+        self.own: list[list[Cost]] = [
+            [at(run, way.own) for way in node.ways] or [at(run, node.own)]
+            for run, node in zip(runs, space.nodes, strict=True)
+        ]
+        self.best: list[Cost] = [self.zero] * len(space)
+        """What a node costs to compute."""
+        self.supply: list[Cost] = [self.zero] * len(space)
+        """What it costs to have a node's rows at its run, by the cheapest of all means."""
+        self._undo: list[tuple[int, Cost, Cost]] | None = None
+        for number in range(len(space)):
+            self.best[number] = self._best(number)
+            self.supply[number] = self._supply(number)
 
-    def best(self, cell: Cell, run: int) -> Choice | None:
-        """The cheapest way to compute a cell at a run; None when there is no way."""
-        key = (cell, run)
-        if key not in self._best:
-            if key in self._busy:
-                raise InternalError(f"{cell.form} in interval {cell.interval} needs itself")
-            self._busy.add(key)
-            self._best[key] = self._find(cell, run)
-            self._busy.discard(key)
-        return self._best[key]
+    # --- costs -------------------------------------------------------------------------------------------------------
 
-    def require(self, cell: Cell, run: int) -> Choice:
-        choice = self.best(cell, run)
-        if choice is None:
-            raise InternalError(f"no way to compute {cell.form} at run {run}")
-        return choice
+    @property
+    def total(self) -> Cost:
+        """What the roots and the shared nodes cost together, each shared node once."""
+        found = self.zero
+        for root in self.roots:
+            found = found + (self.load[root] if root in self.shared else self.best[root])
+        for number in sorted(self.shared):
+            found = found + self.best[number] + self.save[number]
+        return found
 
-    def _find(self, cell: Cell, run: int) -> Choice | None:
-        runs = self.timeline.last
-        if run < cell.first_run:
-            return None
-        if (paid := self.given.get((cell, run))) is not None:
-            return replace(paid, own=0.0, cost=(0.0,) * runs)
-        if self.cells.is_empty(cell):
-            return Choice(cell, run, None, "nothing", (), 0.0, (0.0,) * runs)
-        if self.memo.scan_of(cell.form.group) is not None:
-            price = self.model.scan(cell.form, self.cells.estimate(cell))
-            return Choice(cell, run, None, "source", (), price, at(run, price, runs))
-        best: Choice | None = None
-        for alternative in self.cells.ways(cell):
-            if self.batch and alternative.rule != BATCH_RULE:
-                continue
-            candidate = self._candidate(cell, run, alternative)
-            if candidate is not None and (best is None or self._better(candidate, best)):
-                best = candidate
+    def _best(self, number: int) -> Cost:
+        ways, own = self.space[number].ways, self.own[number]
+        if not ways:
+            return own[0]
+        return min(self._cost(way, price) for way, price in zip(ways, own, strict=True))
+
+    def _cost(self, way: Way, price: Cost) -> Cost:
+        supply = self.supply
+        for source in way.inputs:
+            price = price + supply[source]
+        return price
+
+    def _supply(self, number: int) -> Cost:
+        if number in self.shared:
+            return self.load[number]
+        best = self.best[number]
+        for earlier in self.space[number].earlier:
+            kept = self._kept(earlier, number)
+            if kept < best:
+                best = kept
         return best
 
-    def _better(self, one: Choice, other: Choice) -> bool:
-        return self.objective.rank(one.cost) < self.objective.rank(other.cost)
+    def _kept(self, earlier: int, number: int) -> Cost:
+        """What it costs to have computed and saved a node's rows before; a shared one is there anyway."""
+        if earlier in self.shared:
+            return self.load[number]
+        return self.best[earlier] + self.save[earlier] + self.load[number]
 
-    def _candidate(self, cell: Cell, run: int, alternative: Alternative) -> Choice | None:
-        tree = self.cells.instance(alternative, cell.interval)
-        supplies = {source: self.supply(source, run) for source in self.cells.inputs(tree, cell.interval)}
-        return self._supplied(cell, run, alternative, supplies)
+    # --- changes of what is shared -----------------------------------------------------------------------------------
 
-    def _supplied(
-        self, cell: Cell, run: int, alternative: Alternative, supplies: Mapping[Cell, tuple[Vector, int] | None]
-    ) -> Choice | None:
-        """An alternative with each input as supplied; None where one cannot be."""
-        tree = self.cells.instance(alternative, cell.interval)
-        runs = self.timeline.last
-        total: Vector = (0.0,) * runs
-        inputs: list[tuple[Cell, int]] = []
-        for source, supply in supplies.items():
-            if supply is None:
-                return None
-            total = add(total, supply[0])
-            inputs.append((source, supply[1]))
-        own = self._price(tree, cell.interval)
-        cost = add(total, at(run, own, runs))
-        return Choice(cell, run, tree, alternative.rule, tuple(inputs), own, cost, alternative.through)
+    def share(self, number: int) -> None:
+        self.shared.add(number)
+        self._propagate(number)
 
-    def supply(self, cell: Cell, run: int) -> tuple[Vector, int] | None:
-        """The cheapest way to have a cell at hand at a run: computed now, or earlier and kept."""
-        key = (cell, run)
-        if key not in self._supply:
-            self._supply[key] = self._find_supply(cell, run)
-        return self._supply[key]
+    def unshare(self, number: int) -> None:
+        self.shared.discard(number)
+        self._propagate(number)
 
-    def _find_supply(self, cell: Cell, run: int) -> tuple[Vector, int] | None:
-        now = self.best(cell, run)
-        best = None if now is None else (now.cost, run)
-        for supply in self._kept(cell, run):
-            if best is None or self.objective.rank(supply[0]) < self.objective.rank(best[0]):
-                best = supply
-        return best
+    @contextmanager
+    def trying(self) -> Iterator[None]:
+        """Changes made inside are taken back at the end."""
+        before = set(self.shared)
+        self._undo = []
+        try:
+            yield
+        finally:
+            for number, best, supply in reversed(self._undo):
+                self.best[number], self.supply[number] = best, supply
+            self._undo = None
+            self.shared = before
 
-    def _kept(self, cell: Cell, run: int) -> Iterator[tuple[Vector, int]]:
-        """Every way to have computed and saved a cell at an earlier run; sources are at hand anyway."""
-        runs = self.timeline.last
-        if self.batch or self.memo.scan_of(cell.form.group) is not None or self.cells.is_empty(cell):
-            return
-        for earlier in range(run - 1, cell.first_run - 1, -1):
-            choice = self.best(cell, earlier)
-            if choice is None:
+    def _propagate(self, start: int) -> None:
+        """Works costs out again from a node upward, as far as anything changes."""
+        waiting = [start, *self.space[start].later]
+        heapq.heapify(waiting)
+        done = -1
+        while waiting:
+            number = heapq.heappop(waiting)
+            if number == done:
                 continue
-            cost = choice.cost
-            size = self.cells.estimate(cell)
-            if (cell, earlier) not in self.kept:
-                cost = add(cost, at(earlier, self.model.save(cell.form, size), runs))
-            yield add(cost, at(run, self.model.load(cell.form, size), runs)), earlier
+            done = number
+            best = self._best(number)
+            changed = best != self.best[number]
+            old = self.best[number], self.supply[number]
+            self.best[number] = best
+            supply = self._supply(number)
+            moved = supply != self.supply[number]
+            self.supply[number] = supply
+            if not changed and not moved:
+                continue
+            if self._undo is not None:
+                self._undo.append((number, *old))
+            node = self.space[number]
+            if changed:
+                for later in node.later:
+                    heapq.heappush(waiting, later)
+            if moved:
+                for reader in node.readers:
+                    heapq.heappush(waiting, reader)
+
+    # --- the plan ----------------------------------------------------------------------------------------------------
+
+    def choices(self, forced: Mapping[int, Forced] | None = None) -> dict[Key, Choice]:
+        """How each node of the plan is computed: the roots, the shared nodes, and whatever they read."""
+        found: dict[Key, Choice] = {}
+        must = forced or {}
+        waiting = list(self.roots)
+        while waiting:
+            number = waiting.pop()
+            node = self.space[number]
+            cell, run = node.key
+            if node.key in found:
+                continue
+            if not node.ways:
+                rule = "nothing" if self.space.cells.is_empty(cell) else "source"
+                found[node.key] = Choice(cell, run, None, rule, (), node.own)
+                continue
+            way = must[number].way if number in must else self._way(number)
+            sources = [self._supplier(source) for source in way.inputs]
+            if number in must:
+                sources[way.inputs.index(must[number].source)] = must[number].supplier
+            inputs = tuple(self.space[source].key for source in sources)
+            made = way.alternative
+            found[node.key] = Choice(cell, run, way.tree, made.rule, inputs, way.own, made.through)
+            waiting.extend(reversed(sources))
+        return found
+
+    def used(self) -> tuple[Counter[int], set[int]]:
+        """How often each node of the plan is read or delivered, and which of them are saved for a later run."""
+        uses = Counter(self.roots)
+        kept: set[int] = set()
+        waiting = list(uses)
+        while waiting:
+            number = waiting.pop()
+            if not self.space[number].ways:
+                continue
+            for source in self._way(number).inputs:
+                supplier = self._supplier(source)
+                if supplier != source:
+                    kept.add(supplier)
+                if supplier not in uses:
+                    waiting.append(supplier)
+                uses[supplier] += 1
+        return uses, kept
+
+    def _way(self, number: int) -> Way:
+        """The cheapest way of a node; the first of equals."""
+        ways = self.space[number].ways
+        costs = [self._cost(way, price) for way, price in zip(ways, self.own[number], strict=True)]
+        return ways[min(range(len(ways)), key=costs.__getitem__)]
+
+    def _supplier(self, number: int) -> int:
+        """The node that gives a reader the rows of this one: itself, or one of an earlier run."""
+        if number in self.shared:
+            return number
+        best, found = self.best[number], number
+        for earlier in self.space[number].earlier:
+            if (kept := self._kept(earlier, number)) < best:
+                best, found = kept, earlier
+        return found
 
     # --- keeping something, whatever it costs ------------------------------------------------------------------------
 
-    def keeping(self, cell: Cell, run: int) -> tuple[Choice, Cell] | None:
-        """The cheapest way that loads changing rows of an earlier run, here or below, and the input they come by."""
-        key = (cell, run)
-        if key not in self._keeping:
-            self._keeping[key] = self._find_keeping(cell, run)
-        return self._keeping[key]
+    def keeping(self, root: int) -> dict[int, Forced]:
+        """The cheapest way to load changing rows of an earlier run somewhere below a root, node by node."""
+        cheapest: dict[int, tuple[Cost, Forced]] = {}
+        for number in range(root + 1):
+            for way, price in zip(self.space[number].ways, self.own[number], strict=False):
+                for source in way.inputs:
+                    for cost, supplier in self._keeping_supplies(source, cheapest):
+                        whole = price + cost
+                        for other in way.inputs:
+                            if other != source:
+                                whole = whole + self.supply[other]
+                        if number not in cheapest or whole < cheapest[number][0]:
+                            cheapest[number] = whole, Forced(way, source, supplier)
+        found: dict[int, Forced] = {}
+        number = root
+        while number in cheapest and number not in found:
+            found[number] = cheapest[number][1]
+            if found[number].supplier != found[number].source:
+                break
+            number = found[number].source
+        return found
 
-    def _find_keeping(self, cell: Cell, run: int) -> tuple[Choice, Cell] | None:
-        leaf = self.memo.scan_of(cell.form.group) is not None or self.cells.is_empty(cell)
-        if run < cell.first_run or leaf or (cell, run) in self.given:
-            return None
-        best: tuple[Choice, Cell] | None = None
-        for alternative in self.cells.ways(cell):
-            tree = self.cells.instance(alternative, cell.interval)
-            supplies = {source: self.supply(source, run) for source in self.cells.inputs(tree, cell.interval)}
-            for source in supplies:
-                for kept in self._keeping_supplies(source, run):
-                    candidate = self._supplied(cell, run, alternative, {**supplies, source: kept})
-                    if candidate is not None and (best is None or self._better(candidate, best[0])):
-                        best = candidate, source
-        return best
-
-    def _keeping_supplies(self, cell: Cell, run: int) -> Iterator[tuple[Vector, int]]:
-        if cell.interval > 0:  # what never changes could be kept as well, but says nothing of a method
-            yield from self._kept(cell, run)
-        if (below := self.keeping(cell, run)) is not None:
-            yield below[0].cost, run
-
-    def _price(self, tree: Relation, interval: int) -> float:
-        """What an expression costs by itself, at whatever run."""
-        key = (tree, interval)
-        known = self._prices.get(key)
-        if known is None:
-            known = self._prices[key] = self.model.compute(tree, self.cells.estimator(interval))
-        return known
+    def _keeping_supplies(self, number: int, cheapest: Mapping[int, tuple[Cost, Forced]]) -> Iterator[tuple[Cost, int]]:
+        node = self.space[number]
+        if node.key[0].interval > 0:  # what never changes could be kept as well, but says nothing of a method
+            for earlier in node.earlier:
+                yield self._kept(earlier, number), earlier
+        if number in cheapest:
+            yield cheapest[number][0], number

@@ -1,0 +1,58 @@
+"""What a chosen plan costs, run by run: every statement in full, with what it loads.
+
+A cell that has no step of its own is written out, and worked, wherever it is read; one that has is computed and saved
+once, and loaded by each reader. This is how the search counts, and how the engine works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from slackwater.cost.model import CostModel
+from slackwater.cost.objective import Vector, add, at
+from slackwater.search.cells import Cells
+from slackwater.search.choose import Choice
+from slackwater.search.space import Key
+
+
+def saved_cells(choices: Mapping[Key, Choice], shared: Collection[Key]) -> set[Key]:
+    """What has a step of its own: what a later run reads, and what is shared."""
+    later = {source for (_, run), choice in choices.items() for source in choice.inputs if source[1] < run}
+    return {key for key in later | set(shared) if key in choices and choices[key].tree is not None}
+
+
+def total_cost(
+    choices: Mapping[Key, Choice],
+    delivered: Iterable[Key],
+    shared: Collection[Key],
+    cells: Cells,
+    runs: int,
+    model: CostModel,
+) -> Vector:
+    """The cost of each run."""
+    saved = saved_cells(choices, shared)
+    known: dict[Key, Vector] = {}
+
+    def loaded(key: Key, run: int) -> Vector:
+        cell = key[0]
+        return at(run, model.load(cell.form, cells.estimate(cell)), runs)
+
+    def computed(key: Key) -> Vector:
+        if key not in known:
+            choice = choices[key]
+            cost = at(key[1], choice.own, runs)
+            for source in choice.inputs:
+                cost = add(cost, loaded(source, key[1]) if source in saved else computed(source))
+            known[key] = cost
+        return known[key]
+
+    total: Vector = (0.0,) * runs
+    for key in sorted(saved, key=lambda key: key[1]):
+        cell, run = key
+        total = add(total, computed(key))
+        total = add(total, at(run, model.save(cell.form, cells.estimate(cell)), runs))
+    for key in delivered:
+        cell, run = key
+        total = add(total, loaded(key, run) if key in saved else computed(key))
+        total = add(total, at(run, model.deliver(cells.estimate(cell)), runs))
+    return total

@@ -1,0 +1,146 @@
+"""Which states to share: a greedy choice over ⟨sub-plan, run⟩, after Algorithm 1 of Beanstalk.
+
+Dynamic programming pays for a part once per use. A shared part is computed and saved once, and every use loads it: in
+the same run, in later ones, and for every query of a job alike. In each round the candidate that makes the plan
+cheapest is shared, until none helps. A benefit is only worked out again when a candidate comes to the front: sharing
+more seldom makes another share worth more (the lazy evaluation of the papers).
+                                                                          [Beanstalk §6.3; Kathuria & Sudarshan 2017]
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from slackwater.cost.objective import Cost, amount
+from slackwater.search.choose import Chooser
+
+MOST_TRIALS = 3_000
+MOST_ROUNDS = 50
+MOST_USES = 8
+"""How often a part is thought to be used at most: what saving it could bring by that much is not tried."""
+
+
+@dataclass
+class Sharing:
+    """Shares nodes of a chooser's space, best first."""
+
+    chooser: Chooser
+    most_trials: int = MOST_TRIALS
+    trials: int = 0
+    limits: list[str] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Adopts what the plan keeps anyway, then tries every candidate."""
+        chooser = self.chooser
+        self._settle()
+        waiting: list[tuple[Cost, int]] = []
+        for number in self.candidates():
+            if self.trials >= self.most_trials:
+                self.limits.append(f"sharing stopped at {self.trials} trials")
+                break
+            after = self._tried(number)
+            if after < chooser.total:
+                waiting.append((after, number))
+        heapq.heapify(waiting)
+        while waiting:
+            _, number = heapq.heappop(waiting)
+            if number in chooser.shared:
+                continue
+            now = chooser.total
+            after = self._tried(number)
+            if not after < now:
+                continue
+            if waiting and waiting[0][0] < after and self.trials < self.most_trials:
+                heapq.heappush(waiting, (after, number))
+                continue
+            chooser.share(number)
+            self._settle()
+            gained = now - chooser.total
+            waiting = [(expected - gained, other) for expected, other in waiting]
+            heapq.heapify(waiting)
+        self._give_up_what_costs()
+
+    def _give_up_what_costs(self) -> None:
+        """What was worth sharing before something else was shared may no longer be."""
+        chooser = self.chooser
+        for number in sorted(chooser.shared):
+            if self._without(number) < chooser.total:
+                chooser.unshare(number)
+                self._settle()
+
+    def _without(self, number: int) -> Cost:
+        with self.chooser.trying():
+            self.chooser.unshare(number)
+            self._drop_unused()
+            return self.chooser.total
+
+    def candidates(self) -> Iterator[int]:
+        """Nodes that several others could read, and that are dear enough to be worth saving.
+
+        Where early is best, only the earliest run of a cell counts (Theorem 6.3), else every run.
+        """
+        chooser, space = self.chooser, self.chooser.space
+        total = chooser.total
+        for number, node in enumerate(space.nodes):
+            cell, run = node.key
+            if not node.ways or number in chooser.shared or (space.early_is_best and run != cell.first_run):
+                continue
+            uses = len(node.readers) + sum(len(space[later].readers) for later in node.later)
+            if uses + (number in chooser.roots) < 2 or not chooser.best[number] + chooser.save[number] < total:
+                continue
+            gain = spared = chooser.best[number] - chooser.load[number]
+            for _ in range(2, MOST_USES):
+                gain = gain + spared
+            if chooser.save[number] < gain:
+                yield number
+
+    def _tried(self, number: int) -> Cost:
+        """What the plan would cost with one more node shared."""
+        self.trials += 1
+        with self.chooser.trying():
+            self.chooser.share(number)
+            self._drop_unused()
+            return self.chooser.total
+
+    def _settle(self) -> None:
+        """Shares what the plan keeps for later runs, and gives up what it no longer uses."""
+        for _ in range(MOST_ROUNDS):
+            _, kept = self.chooser.used()
+            news = sorted(kept - self.chooser.shared)
+            for number in news:
+                self.chooser.share(number)
+            if not self._drop_unused() and not news:
+                return
+
+    def share_unsettled(self) -> None:
+        """Shares whatever is read twice and might come out differently if it were computed twice, at any price."""
+        memo = self.chooser.space.memo
+        for _ in range(MOST_ROUNDS):
+            uses, _ = self.chooser.used()
+            found = [
+                number
+                for number, times in sorted(uses.items())
+                if times > 1
+                and number not in self.chooser.shared
+                and self.chooser.space[number].ways
+                and memo[self.chooser.space[number].key[0].form.group].unstable
+            ]
+            if not found:
+                return
+            for number in found:
+                self.chooser.share(number)
+
+    def _drop_unused(self) -> bool:
+        """Gives up what nothing reads, or one reader of the same run only."""
+        uses, kept = self.chooser.used()
+        idle = sorted(number for number in self.chooser.shared - kept if uses[number] < 2)
+        for number in idle:
+            self.chooser.unshare(number)
+        return bool(idle)
+
+    def worth(self) -> dict[int, float]:
+        """What the plan would cost more without each shared node."""
+        now = self.chooser.total
+        return {number: amount(self._without(number) - now) for number in sorted(self.chooser.shared)}

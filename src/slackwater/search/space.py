@@ -1,0 +1,161 @@
+"""The plan space as a graph of cells at runs: what the search by cost walks on.
+
+A node is a cell computed at a run; its ways are the alternatives, each with its own price and the nodes it reads. Nodes
+are numbered inputs first, so that costs flow from low numbers to high ones. Prices are worked out once; what a sub-plan
+costs is not here but in `choose`, for it depends on which states are shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from slackwater.algebra.relation import Relation
+from slackwater.cost.model import CostModel
+from slackwater.errors import InternalError
+from slackwater.memo.group import Alternative
+from slackwater.search.cells import Cell, Cells
+from slackwater.time.timeline import Timeline
+
+BATCH_RULE = "snapshot_of_operator"
+
+Key = tuple[Cell, int]
+"""A cell, and the run that computes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One alternative for a node: what it costs by itself, and the nodes whose cells it reads at its run."""
+
+    alternative: Alternative
+    tree: Relation
+    own: float
+    inputs: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Node:
+    """A cell at a run. `earlier` are nodes of the same cell at runs before, whose rows could be saved for this one."""
+
+    key: Key
+    ways: tuple[Way, ...]
+    own: float
+    """The price of reading it, where it is a source."""
+    save: float
+    load: float
+    earlier: tuple[int, ...] = ()
+    later: list[int] = field(default_factory=list)
+    readers: list[int] = field(default_factory=list)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether there is nothing to choose: a source, or nothing at all."""
+        return not self.ways
+
+
+class Space:
+    """All nodes that the wanted ones could use.
+
+    `early_is_best` is the condition of Theorem 6.3 of Beanstalk: where a later run is never cheaper, rows that are kept
+    at all are kept from the earliest run that can have them, and no other run need be looked at.
+    """
+
+    def __init__(
+        self,
+        cells: Cells,
+        timeline: Timeline,
+        model: CostModel,
+        *,
+        batch: bool = False,
+        early_is_best: bool = False,
+    ) -> None:
+        self.cells = cells
+        self.memo = cells.memo
+        self.timeline = timeline
+        self.model = model
+        self.batch = batch
+        """Only batch plans: snapshots from snapshots, nothing kept from run to run."""
+        self.early_is_best = early_is_best
+        self.nodes: list[Node] = []
+        self._numbers: dict[Key, int | None] = {}
+        self._prices: dict[tuple[Relation, int], float] = {}
+
+    def node(self, cell: Cell, run: int) -> int:
+        """The number of a wanted node; it must have a way."""
+        number = self._visit(cell, run)
+        if number is None:
+            raise InternalError(f"no way to compute {cell.form} at run {run}")
+        return number
+
+    def __getitem__(self, number: int) -> Node:
+        return self.nodes[number]
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def earlier_runs(self, cell: Cell, run: int) -> Iterable[int]:
+        """The runs before one at which a cell might be computed and saved for it, the latest first."""
+        if self.batch or self._is_at_hand(cell):
+            return ()
+        runs = range(run - 1, cell.first_run - 1, -1)
+        return runs[-1:] if self.early_is_best else runs
+
+    def _is_at_hand(self, cell: Cell) -> bool:
+        return self.memo.scan_of(cell.form.group) is not None or self.cells.is_empty(cell)
+
+    def _visit(self, cell: Cell, run: int) -> int | None:
+        key = (cell, run)
+        if key in self._numbers:
+            found = self._numbers[key]
+            if found == -1:
+                raise InternalError(f"{cell.form} in interval {cell.interval} needs itself")
+            return found
+        if run < cell.first_run:
+            return None
+        self._numbers[key] = -1
+        earlier = tuple(n for e in self.earlier_runs(cell, run) if (n := self._visit(cell, e)) is not None)
+        ways = tuple(self._ways(cell, run))
+        at_hand = self._is_at_hand(cell)
+        if not ways and not at_hand:
+            self._numbers[key] = None
+            return None
+        size = self.cells.estimate(cell)
+        nothing = self.cells.is_empty(cell)
+        number = len(self.nodes)
+        self.nodes.append(
+            Node(
+                key,
+                ways,
+                self.model.scan(cell.form, size) if at_hand and not nothing else 0.0,
+                0.0 if at_hand else self.model.save(cell.form, size),
+                0.0 if at_hand else self.model.load(cell.form, size),
+                earlier,
+            )
+        )
+        for other in earlier:
+            self.nodes[other].later.append(number)
+        for source in dict.fromkeys(source for way in ways for source in way.inputs):
+            self.nodes[source].readers.append(number)
+        self._numbers[key] = number
+        return number
+
+    def _ways(self, cell: Cell, run: int) -> Iterator[Way]:
+        if self._is_at_hand(cell):
+            return
+        for alternative in self.cells.ways(cell):
+            if self.batch and alternative.rule != BATCH_RULE:
+                continue
+            tree = self.cells.instance(alternative, cell.interval)
+            inputs = [self._visit(source, run) for source in self.cells.inputs(tree, cell.interval)]
+            if None not in inputs:
+                yield Way(
+                    alternative, tree, self._price(tree, cell.interval), tuple(n for n in inputs if n is not None)
+                )
+
+    def _price(self, tree: Relation, interval: int) -> float:
+        """What an expression costs by itself, at whatever run."""
+        key = (tree, interval)
+        known = self._prices.get(key)
+        if known is None:
+            known = self._prices[key] = self.model.compute(tree, self.cells.estimator(interval))
+        return known
