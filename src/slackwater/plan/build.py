@@ -23,9 +23,13 @@ from slackwater.time.version import OLD, Mask
 
 @dataclass(frozen=True)
 class Delivery:
-    """The answer of a query, at a run. A query that is the only one needs no name."""
+    """The answer of a query, at a run: the rows of a cell, computed then or before.
+
+    A query that is the only one needs no name.
+    """
 
     key: Key
+    run: int
     name: str
     query: Query
 
@@ -49,14 +53,17 @@ class StepBuilder:
         """All steps, run by run, each after the steps it reads."""
         order = self._in_order()
         later = {source for key in order for source in self.choices[key].inputs if source[1] < key[1]}
+        later |= {delivery.key for delivery in self.deliveries if delivery.key[1] < delivery.run}
         found: list[Step] = []
-        for run in sorted({run for _, run in order}):
+        for run in sorted({run for _, run in order} | {delivery.run for delivery in self.deliveries}):
+            due = [delivery for delivery in self.deliveries if delivery.run == run]
             for key in order:
                 if key[1] != run:
                     continue
                 if key in self.saved and not self._is_written_out(key):
                     found.append(self._step(key, Purpose.STATE if key in later else Purpose.SCRATCH))
-                found.extend(self._output(delivery) for delivery in self.deliveries if delivery.key == key)
+                found.extend(self._output(delivery) for delivery in due if delivery.key == key)
+            found.extend(self._output(delivery) for delivery in due if delivery.key[1] < run)
         return found
 
     def _in_order(self) -> list[Key]:
@@ -97,9 +104,9 @@ class StepBuilder:
         )
 
     def _output(self, delivery: Delivery) -> Step:
-        (cell, run), name = delivery.key, delivery.name
+        run, name = delivery.run, delivery.name
         relation, rules, cost = self._inlined(delivery.key, at_root=delivery.key not in self._names)
-        rows = self.cells.estimate(cell).rows
+        rows = self.cells.estimate(delivery.key[0]).rows
         query = delivery.query.with_relation(relation)
         step, meaning = (f"output_{name}_{run}", f"the answer of {name}") if name else (f"output_{run}", "the answer")
         return Step(run, step, Purpose.OUTPUT, relation, meaning, rules, rows, cost, query)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from slackwater.algebra.relation import Query, Scan
@@ -23,7 +23,7 @@ from slackwater.plan.plan import Plan
 from slackwater.plan.total import saved_cells, total_cost
 from slackwater.rules.catalogue import RuleBook, SearchRule
 from slackwater.search.cells import Cells, Measure
-from slackwater.search.choose import Choice, Chooser
+from slackwater.search.choose import Choice, Chooser, Forced
 from slackwater.search.explore import Budget, Explorer
 from slackwater.search.relational import RelationalExplorer
 from slackwater.search.share import Sharing
@@ -96,7 +96,7 @@ def plan_queries(
     cells = Cells(memo, statistics, exact=settings.exact, measure=settings.measure)
     objective = checked(settings.objective or WeightedSum(timeline.weights), timeline.last)
     deliveries = tuple(
-        Delivery((cells.cell(root, run), run), name, queries[name])
+        Delivery((cells.cell(root, run), run), run, name, queries[name])
         for run in sorted(timeline.deliver)
         for name, root in roots.items()
     )
@@ -104,8 +104,9 @@ def plan_queries(
     batch = _chosen(cells, deliveries, timeline, settings, objective, batch=True)
     if objective.rank(batch.cost) <= objective.rank(best.cost) and not settings.keeping:
         best = batch
-    saved = {key: best.worth.get(key, 0.0) for key in saved_cells(best.choices, best.shared)}
-    steps = StepBuilder(memo, cells, best.choices, deliveries, saved).steps()
+    saved = saved_cells(best.choices, best.deliveries, best.shared)
+    worth = {key: best.worth.get(key, 0.0) for key in saved}
+    steps = StepBuilder(memo, cells, best.choices, best.deliveries, worth).steps()
     chosen = time.thread_time()
     plan = Plan(
         timeline.times,
@@ -155,6 +156,7 @@ class _Chosen:
     """A plan before it is written as steps."""
 
     choices: dict[Key, Choice]
+    deliveries: tuple[Delivery, ...]
     shared: frozenset[Key]
     cost: Vector
     worth: dict[Key, float]
@@ -180,13 +182,16 @@ def _chosen(
         sharing.run()
     sharing.share_unsettled()
     choices = chooser.choices()
+    forced: dict[int, Forced] = {}
     if settings.keeping and not batch and not _keeps(choices):
-        choices = chooser.choices(chooser.keeping(roots[-1]))
+        forced = chooser.keeping(roots[-1])
+        choices = chooser.choices(forced)
+    suppliers = [root if root in forced else chooser.supplier(root) for root in roots]
+    made = tuple(replace(d, key=space[number].key) for d, number in zip(deliveries, suppliers, strict=True))
     shared = frozenset(space[number].key for number in chooser.shared if space[number].key in choices)
-    keys = [delivery.key for delivery in deliveries]
-    cost = total_cost(choices, keys, shared, cells, timeline.last, settings.model)
+    cost = total_cost(choices, made, shared, cells, timeline.last, settings.model)
     worth = {space[number].key: benefit for number, benefit in sharing.worth().items()}
-    return _Chosen(choices, shared, cost, worth, tuple(sharing.limits))
+    return _Chosen(choices, made, shared, cost, worth, tuple(sharing.limits))
 
 
 def _keeps(choices: Mapping[Key, Choice]) -> bool:

@@ -6,31 +6,33 @@ once, and loaded by each reader. This is how the search counts, and how the engi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from slackwater.cost.model import CostModel
 from slackwater.cost.objective import Vector, add, at
+from slackwater.plan.build import Delivery
 from slackwater.search.cells import Cells
 from slackwater.search.choose import Choice
 from slackwater.search.space import Key
 
 
-def saved_cells(choices: Mapping[Key, Choice], shared: Collection[Key]) -> set[Key]:
-    """What has a step of its own: what a later run reads, and what is shared."""
+def saved_cells(choices: Mapping[Key, Choice], deliveries: Sequence[Delivery], shared: Collection[Key]) -> set[Key]:
+    """What has a step of its own: what a later run reads or delivers, and what is shared."""
     later = {source for (_, run), choice in choices.items() for source in choice.inputs if source[1] < run}
+    later |= {delivery.key for delivery in deliveries if delivery.key[1] < delivery.run}
     return {key for key in later | set(shared) if key in choices and choices[key].tree is not None}
 
 
 def total_cost(
     choices: Mapping[Key, Choice],
-    delivered: Iterable[Key],
+    deliveries: Sequence[Delivery],
     shared: Collection[Key],
     cells: Cells,
     runs: int,
     model: CostModel,
 ) -> Vector:
     """The cost of each run."""
-    saved = saved_cells(choices, shared)
+    saved = saved_cells(choices, deliveries, shared)
     known: dict[Key, Vector] = {}
 
     def loaded(key: Key, run: int) -> Vector:
@@ -51,8 +53,8 @@ def total_cost(
         cell, run = key
         total = add(total, computed(key))
         total = add(total, at(run, model.save(cell.form, cells.estimate(cell)), runs))
-    for key in delivered:
-        cell, run = key
+    for delivery in deliveries:
+        key, run = delivery.key, delivery.run
         total = add(total, loaded(key, run) if key in saved else computed(key))
-        total = add(total, at(run, model.deliver(cells.estimate(cell)), runs))
+        total = add(total, at(run, model.deliver(cells.estimate(key[0])), runs))
     return total

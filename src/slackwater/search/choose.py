@@ -81,7 +81,7 @@ class Chooser:
         """What the roots and the shared nodes cost together, each shared node once."""
         found = self.zero
         for root in self.roots:
-            found = found + (self.load[root] if root in self.shared else self.best[root])
+            found = found + self.supply[root]
         for number in sorted(self.shared):
             found = found + self.best[number] + self.save[number]
         return found
@@ -172,7 +172,7 @@ class Chooser:
         """How each node of the plan is computed: the roots, the shared nodes, and whatever they read."""
         found: dict[Key, Choice] = {}
         must = forced or {}
-        waiting = list(self.roots)
+        waiting = [root if root in must else self.supplier(root) for root in self.roots]
         while waiting:
             number = waiting.pop()
             node = self.space[number]
@@ -184,7 +184,7 @@ class Chooser:
                 found[node.key] = Choice(cell, run, None, rule, (), node.own)
                 continue
             way = must[number].way if number in must else self._way(number)
-            sources = [self._supplier(source) for source in way.inputs]
+            sources = [self.supplier(source) for source in way.inputs]
             if number in must:
                 sources[way.inputs.index(must[number].source)] = must[number].supplier
             inputs = tuple(self.space[source].key for source in sources)
@@ -195,15 +195,15 @@ class Chooser:
 
     def used(self) -> tuple[Counter[int], set[int]]:
         """How often each node of the plan is read or delivered, and which of them are saved for a later run."""
-        uses = Counter(self.roots)
-        kept: set[int] = set()
+        uses = Counter(self.supplier(root) for root in self.roots)
+        kept = set(uses) - set(self.roots)
         waiting = list(uses)
         while waiting:
             number = waiting.pop()
             if not self.space[number].ways:
                 continue
             for source in self._way(number).inputs:
-                supplier = self._supplier(source)
+                supplier = self.supplier(source)
                 if supplier != source:
                     kept.add(supplier)
                 if supplier not in uses:
@@ -217,7 +217,7 @@ class Chooser:
         costs = [self._cost(way, price) for way, price in zip(ways, self.own[number], strict=True)]
         return ways[min(range(len(ways)), key=costs.__getitem__)]
 
-    def _supplier(self, number: int) -> int:
+    def supplier(self, number: int) -> int:
         """The node that gives a reader the rows of this one: itself, or one of an earlier run."""
         if number in self.shared:
             return number
