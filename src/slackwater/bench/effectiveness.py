@@ -191,6 +191,12 @@ class EffectivenessBenchmark:
             if outcome.case.scenario == scenario and is_drawn(outcome.case, letter, first.query, first.pattern)
         )
 
+    @property
+    def to_measure(self) -> tuple[int, ...]:
+        """The positions of the cases that are drawn and in which all methods have another plan than `maintain`."""
+        drawn = {outcome.case for letter in FIGURES for outcome in self.figure(letter) if not outcome.same_plan}
+        return tuple(n for n, outcome in enumerate(self.outcomes) if outcome.case in drawn)
+
     def as_json(self) -> dict[str, object]:
         return {
             "workload": self.workload,

@@ -59,7 +59,7 @@ class EffectivenessReport:
         table = Table(title=f"({letter}) {FIGURES[letter]}", title_justify="left", box=None, header_style="bold")
         table.add_column("query")
         table.add_column("arrivals")
-        measured = ("executors\nmeasured", "process\nmeasured", "equal") if self._is_measured else ()
+        measured = ("executors\nmeasured", "process\nmeasured", "equal\nto batch") if self._is_measured else ()
         for name in ("early\nprice", *bench.methods, TOGETHER, BATCH, *measured):
             table.add_column(name, justify="right", vertical="bottom")
         for outcome in bench.figure(letter):
@@ -98,13 +98,12 @@ class EffectivenessReport:
             f"{bench.workload}, scale factor {bench.scale_factor:g}: all methods together are no worse than the best "
             f"of them in {hold} of {len(bench.outcomes)} cases, by estimate"
         )
+        told += f"; in {sum(outcome.same_plan for outcome in bench.outcomes)} their plan is {REFERENCE}'s"
         measured = [outcome for outcome in bench.outcomes if outcome.measured]
         if measured:
-            other = [outcome for outcome in measured if not outcome.same_plan]
             told += (
-                f"; {len(measured)} measured, {len(other)} with another plan than {REFERENCE}'s, "
-                f"{len(bench.worse_as_measured)} of them more than a tenth worse; "
-                f"{len(measured) - len([o for o in measured if o in bench.unequal])} of {len(measured)} equal to batch"
+                f"; {len(measured)} of the others measured, {len(bench.worse_as_measured)} more than a tenth worse; "
+                f"{len([o for o in measured if o not in bench.unequal])} of {len(measured)} equal to batch"
             )
         return Text(told, style="bold")
 
@@ -140,7 +139,7 @@ def _equal(outcome: Outcome) -> str:
     if outcome.error:
         return "failed"
     if not outcome.measured:
-        return ""
+        return "same plan" if outcome.same_plan else ""
     return "yes" if all(spent.equal for spent in outcome.measured.values()) else "NO"
 
 
@@ -177,8 +176,9 @@ def effectiveness(
 ) -> None:
     """Compare methods, each alone and all together: two runs, by estimate and, where drawn, on Spark.
 
-    Costs are in parts of `maintain`'s. Measured are the plans of `maintain` and of all methods, for all queries under
-    the first pattern and for the first query under all. Exits with 1 where an answer differs from batch's.
+    Costs are in parts of `maintain`'s. Measured are the plans of `maintain` and of all methods, where they differ, for
+    all queries under the first pattern and for the first query under all. Exits with 1 where an answer differs from
+    batch's.
     """
     work = workload(WORKLOAD)
     queries = [numbered(work, number) for number in listed(numbers)]
@@ -201,7 +201,7 @@ def effectiveness(
             scale_factor,
             tuple(estimate_all(work, queries, statistics, patterns=list(named), done=say)),
         )
-        if not estimates_only:
+        if not estimates_only and found.to_measure:
 
             def setting(outcome: Outcome) -> Setting:
                 arriving = prepare_data(work, scale_factor, named[outcome.case.pattern], data)
@@ -228,16 +228,15 @@ def _measured(
     say: Callable[[Outcome], None],
     json_file: str | None,
 ) -> EffectivenessBenchmark:
-    """The same with what is drawn measured; the numbers so far are in the file after every case."""
+    """The same with what is drawn measured, where plans differ; the numbers so far are in the file after every case."""
     outcomes = list(found.outcomes)
-    drawn = {id(outcome) for letter in FIGURES for outcome in found.figure(letter)}
-    for position, outcome in enumerate(found.outcomes):
-        if id(outcome) in drawn:
-            say(outcome)
-            outcomes[position] = side.measure(outcome, queries[outcome.case.query], setting(outcome))
-            found = EffectivenessBenchmark(found.workload, found.scale_factor, tuple(outcomes))
-            if json_file is not None and json_file != TO_STDOUT:
-                write_json(json_file, EffectivenessReport(found))
+    for position in found.to_measure:
+        outcome = outcomes[position]
+        say(outcome)
+        outcomes[position] = side.measure(outcome, queries[outcome.case.query], setting(outcome))
+        found = EffectivenessBenchmark(found.workload, found.scale_factor, tuple(outcomes))
+        if json_file is not None and json_file != TO_STDOUT:
+            write_json(json_file, EffectivenessReport(found))
     return found
 
 
