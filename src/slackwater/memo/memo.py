@@ -70,6 +70,12 @@ class Memo:
         """Whether a relation over group leaves has a group already."""
         return relation in self._owner
 
+    def folded(self, relation: Relation) -> Relation:
+        """A relation with each part that has a group replaced by it: equal parts then look equal."""
+        over = relation.with_inputs(*(self.folded(below) for below in relation.inputs))
+        owner = self._owner.get(over)
+        return over if owner is None else self._groups[owner].leaf
+
     def _over_leaves(self, relation: Relation) -> Relation:
         return relation.with_inputs(*(self.insert(below) for below in relation.inputs))
 

@@ -30,6 +30,7 @@ class Rewriter:
     most_rewrites: int = 60
     _rewritten: dict[tuple[Relation, bool], tuple[Relation, ...]] = field(default_factory=dict)
     _written: dict[GroupId, Relation] = field(default_factory=dict)
+    _seen: set[tuple[GroupId, str, Relation]] = field(default_factory=set)
 
     def rewrite(self) -> None:
         """Rewrites from the relations down that nothing reads."""
@@ -72,10 +73,17 @@ class Rewriter:
         if not isinstance(variant, rule.on) or self.most_rewrites <= 0:
             return []
         match = Match(self.memo.insert(tree).group, variant, self.memo)
-        found = [normal(relation, tree) for relation in rule.expand(match)]
+        found = [normal(relation, tree) for relation in rule.expand(match) if self._is_news(rule, match, relation)]
         self.most_rewrites -= len(found)
         self.add(rule, match, found)
         return found
+
+    def _is_news(self, rule: ExploreRule, match: Match, relation: Relation) -> bool:
+        """Whether a rule finds more than it found already over an input that is equal."""
+        key = (match.group, rule.name, self.memo.folded(relation))
+        news = key not in self._seen
+        self._seen.add(key)
+        return news
 
 
 def _is_inner(relation: Relation) -> bool:

@@ -48,7 +48,7 @@ class OwnInput:
     """Inner joins in which one leaf is an aggregate, by keys it is joined by, of other leaves.
 
     `rows` are those leaves as the aggregate reads them, joined; `keys` the aggregate's keys among their columns, and
-    `inside` what the aggregate's input calls them. `above` are the conditions left to ask when both have met.
+    `inside` says what the aggregate's input calls them.
     """
 
     joins: InnerJoins
@@ -58,7 +58,6 @@ class OwnInput:
     rows: Relation
     inside: Mapping[Column, Column]
     keys: tuple[Column, ...]
-    above: tuple[Scalar, ...]
 
     @property
     def others(self) -> tuple[Relation, ...]:
@@ -80,7 +79,7 @@ class OwnInput:
 
     def asked(self, values: Mapping[Column, Scalar]) -> list[Scalar]:
         """The conditions with the leaf's columns as they are meant; that a key equals itself is true, since present."""
-        told = (part.substitute(values) for part in self.above)
+        told = (part.substitute(values) for part in self.joins.conditions)
         same = [equality(reference(key), reference(key)) for key in self.keys]
         return [part for part in told if part not in same]
 
@@ -109,13 +108,13 @@ Pair = tuple[Source, Relation, Source]
 
 
 def _assigned(sources: list[Source], leaves: list[Relation]) -> list[Pair] | None:
-    """For each source another leaf with the same rows, or fewer by its own tests."""
+    """For each source another leaf with the same rows."""
     if not sources:
         return []
     wanted, *rest = sources
     for leaf in leaves:
         found = source(leaf)
-        if wanted.tests <= found.tests and same_rows(wanted.rows, found.rows):
+        if wanted.tests == found.tests and same_rows(wanted.rows, found.rows):
             others = _assigned(rest, [other for other in leaves if other is not leaf])
             if others is not None:
                 return [(wanted, leaf, found), *others]
@@ -127,12 +126,9 @@ def _own_input(
 ) -> OwnInput | None:
     inside: dict[Column, Column] = {}
     rebuilt: list[Relation] = []
-    above: list[Scalar] = list(joins.conditions)
     for wanted, outside, found in pairs:
         base = wanted.rows if set(wanted.rows.columns) >= set(found.names.values()) else found.rows
         needed = dict.fromkeys((*found.names.values(), *wanted.names.values()))
-        extra = sorted(found.tests - wanted.tests, key=lambda part: part.text)
-        needed |= dict.fromkeys(sorted({c for part in extra for c in part.columns}, key=lambda c: c.id))
         if not set(base.columns) >= needed.keys():
             return None
         called = {c: found.called(c) or made(c, f"of {outside.columns[0].id}") for c in needed}
@@ -140,7 +136,6 @@ def _own_input(
         tests = conjunction(sorted(wanted.tests, key=lambda part: part.text))
         rows = Filter(base, tests) if wanted.tests else base
         rebuilt.append(Project(rows, tuple((name, reference(c)) for c, name in called.items())))
-        above += [part.rename(called) for part in extra]
     asked = [part.rename(inside) for part in inner.conditions]
     if not all(_is_asked(part, joins) for part in asked):
         return None
@@ -152,7 +147,7 @@ def _own_input(
     present_keys = present(keys, rows)
     if present_keys:
         rows = Filter(rows, conjunction(present_keys))
-    return OwnInput(joins, leaf, group, tuple(outside for _, outside, _ in pairs), rows, inside, keys, tuple(above))
+    return OwnInput(joins, leaf, group, tuple(outside for _, outside, _ in pairs), rows, inside, keys)
 
 
 def _is_asked(part: Scalar, joins: InnerJoins) -> bool:
@@ -165,9 +160,8 @@ def aggregate_joined_back_as_window(_: Match, node: Join) -> Iterator[Relation]:
     """R ⋈k γk(R) ⋈ S  =  ω(by k)(R ⋈ S)      k never null; S meets R by k alone, at most once
 
     Each row stands beside its own group, so the group can be computed where the rows are: they are read once, and only
-    those that S leaves. Other relations are joined later, and tests of R that the aggregate does not know are asked
-    later. Not where some key of the group is not asked for, nor for what no window computes: a distinct count, a
-    median.                                                                     [Zuzarte et al. 2003]
+    those that S leaves. Other relations are joined later. Not where some key of the group is not asked for, nor where
+    the aggregate sees other rows, nor for what no window computes: a distinct count, a median. [Zuzarte et al. 2003]
     """
     joins = inner_joins(node) if node.kind is JoinKind.INNER else None
     for own in own_inputs(joins) if joins is not None else ():
