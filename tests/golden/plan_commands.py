@@ -129,7 +129,7 @@ def show_workload_plan(cell: Cell) -> str:
     known = workload_statistics(work, 1.0, ArrivalPattern(shares=(0.6, 0.2, 0.2)))
     planning = plan_query(canonical(normalize(bind(asked, work.catalog()))), known, timeline)
     check_rules(cell, planning)
-    return explain(planning.plan)
+    return explain(planning.plan, costs=False, rows=False)
 
 
 @command("alternatives", *PROBLEM)

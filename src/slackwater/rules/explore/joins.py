@@ -2,7 +2,7 @@
 
 A cluster is a tree of inner joins with narrowing projections between them. Its leaves are numbered; a subset of them is
 a bit mask. Each connected subset is one group, however it was put together, with just the columns that something
-outside the subset still reads. Above `FULL_ENUMERATION` leaves only a greedy order joins the one that was written.
+outside the subset still reads. Above `FULL_ENUMERATION` leaves only two greedy orders join the one that was written.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from slackwater.algebra.relation import Join, JoinKind, Project, Relation
+from slackwater.algebra.properties import matched_columns
+from slackwater.algebra.relation import Filter, Join, JoinKind, Project, Relation
 from slackwater.algebra.scalar import Scalar, conjunction, conjuncts, reference
 from slackwater.algebra.schema import Column
 from slackwater.memo.memo import Memo
@@ -168,10 +169,14 @@ def _all_orders(memo: Memo, cluster: Cluster) -> Iterator[Relation]:
             orders.group(subset, splits)
 
 
-def _changing_last(memo: Memo, cluster: Cluster) -> Iterator[Relation]:
-    """One greedy order: static and filtered leaves first where they connect, then each changing one."""
+def _greedily(memo: Memo, cluster: Cluster, *, keys_first: bool) -> Iterator[Relation]:
+    """One greedy order: what never changes before what does, what is filtered before what is not.
+
+    With `keys_first`, joins in which a row meets one partner at most come before all others.
+    """
     orders = _Orders(memo, cluster)
     parts = [1 << i for i in range(len(cluster.leaves))]
+    filtered = sum(1 << i for i, leaf in enumerate(cluster.leaves) if _is_filtered(memo, leaf))
 
     def moves(part: int) -> int:
         tables = 0
@@ -180,17 +185,36 @@ def _changing_last(memo: Memo, cluster: Cluster) -> Iterator[Relation]:
                 tables |= memo[leaf.group].tables
         return tables.bit_count()
 
+    def by_key(left: int, right: int) -> bool:
+        condition = conjunction(cluster.condition(left, right))
+        join = Join(JoinKind.INNER, orders.groups[left], orders.groups[right], condition)
+        return any(
+            side.known.is_unique(matched_columns(join, side)) for side in (orders.groups[left], orders.groups[right])
+        )
+
+    def worth(pair: tuple[int, int]) -> tuple[bool, int, bool, int, tuple[int, int]]:
+        both = pair[0] | pair[1]
+        return keys_first and not by_key(*pair), moves(both), not both & filtered, both.bit_count(), pair
+
     while len(parts) > 1:
         pairs = [(a, b) for i, a in enumerate(parts) for b in parts[i + 1 :] if cluster.condition(a, b)]
         if not pairs:
             return
-        left, right = min(pairs, key=lambda p: (moves(p[0] | p[1]), (p[0] | p[1]).bit_count(), p))
+        left, right = min(pairs, key=worth)
         subset = left | right
         if subset == cluster.everything:
             yield orders.way(subset, left, right)
             return
         orders.group(subset, [(left, right)])
         parts = [p for p in parts if p not in (left, right)] + [subset]
+
+
+def _is_filtered(memo: Memo, leaf: GroupLeaf) -> bool:
+    """Whether a leaf is less than its table."""
+    seen = memo[leaf.group].expressions[0]
+    while isinstance(seen, Project) and isinstance(seen.input, GroupLeaf):
+        seen = memo[seen.input.group].expressions[0]
+    return isinstance(seen, Filter)
 
 
 @explores(Join)
@@ -208,7 +232,8 @@ def enumerate_join_orders(match: Match, node: Join) -> Iterator[Relation]:
     if len(cluster.leaves) <= FULL_ENUMERATION:
         yield from _all_orders(match.memo, cluster)
     else:
-        yield from _changing_last(match.memo, cluster)
+        yield from _greedily(match.memo, cluster, keys_first=True)
+        yield from _greedily(match.memo, cluster, keys_first=False)
 
 
 RULES = (enumerate_join_orders,)
