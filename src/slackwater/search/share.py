@@ -4,7 +4,7 @@ Dynamic programming pays for a part once per use. A shared part is computed and 
 the same run, in later ones, and for every query of a job alike. In each round the candidate that makes the plan
 cheapest is shared, until none helps. A benefit is only worked out again when a candidate comes to the front: sharing
 more seldom makes another share worth more (the lazy evaluation of the papers).
-                                                                          [Beanstalk §6.3; Kathuria & Sudarshan 2017]
+                                                                          [Beanstalk §6.3, Kathuria & Sudarshan 2017]
 """
 
 from __future__ import annotations
