@@ -10,15 +10,20 @@ both minimize the same cost. Solved by HiGHS, a development dependency; for smal
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import highspy
 import numpy as np
 
 from slackwater.cost.objective import amount
+from slackwater.errors import UserError
 from slackwater.search.choose import Chooser
+
+if TYPE_CHECKING:
+    import highspy
 
 MOST_LOADS = 40.0
 """How often saved rows are loaded at most, over all runs."""
+INFINITE = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,7 @@ class _Program:
         self.whole: list[int] = []
         self.rows: list[tuple[float, float, dict[int, float]]] = []
 
-    def column(self, cost: float, upper: float = highspy.kHighsInf) -> int:
+    def column(self, cost: float, upper: float = INFINITE) -> int:
         self.costs.append(cost)
         self.upper.append(upper)
         return len(self.costs) - 1
@@ -54,6 +59,8 @@ class _Program:
         self.rows.append((low, high, terms))
 
     def solver(self, seconds: float) -> highspy.Highs:
+        import highspy
+
         made = highspy.Highs()  # type: ignore[no-untyped-call]
         made.silent()
         made.setOptionValue("time_limit", seconds)
@@ -70,6 +77,12 @@ class _Program:
 
 def optimum(chooser: Chooser, seconds: float = 60.0) -> Optimum:
     """The least cost of a chooser's roots over all sets of shared nodes."""
+    try:
+        import highspy
+    except ImportError as error:
+        raise UserError(
+            "the best choice of shared states needs HiGHS", hint="pip install highspy, or ask for 0 seconds"
+        ) from error
     space = chooser.space
     program = _Program()
     unit = max(1e-9, amount(chooser.total))
@@ -107,7 +120,7 @@ def optimum(chooser: Chooser, seconds: float = 60.0) -> Optimum:
             program.require(0.0, 0.0, computed[number] | {in_place[number]: -1.0, saved[number]: -1.0})
     for supplier, columns in loads.items():
         for column in columns:
-            program.require(-highspy.kHighsInf, 0.0, {column: 1.0, saved[supplier]: -MOST_LOADS})
+            program.require(-INFINITE, 0.0, {column: 1.0, saved[supplier]: -MOST_LOADS})
     solver = program.solver(seconds)
     solver.run()
     proved = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal

@@ -14,6 +14,7 @@ from slackwater.bench.workloads import workload
 from slackwater.cli.bench_effectiveness import effectiveness
 from slackwater.cli.bench_planning import planning
 from slackwater.cli.bench_runs import maintenance, progressive
+from slackwater.cli.bench_sharing import sharing
 from slackwater.cli.output import Json, Output, measuring, plain
 from slackwater.cli.tables import WORKLOADS
 
@@ -21,7 +22,7 @@ SLOWEST = 10
 STAGES = ("bind", "normalize", "canonical", "emit", "total")
 
 
-@click.group(commands=(planning, progressive, maintenance, effectiveness))
+@click.group(commands=(planning, progressive, maintenance, effectiveness, sharing))
 def bench() -> None:
     """Measure Slackwater itself."""
 

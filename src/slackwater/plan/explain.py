@@ -23,6 +23,8 @@ def explain(plan: Plan, *, costs: bool = False, rows: bool = True, run: int | No
     parts = ["\n".join(_run_lines(plan, number, costs=costs, rows=rows)) for number in wanted]
     if run is None and len(plan.runs) > 1 and plan.states:
         parts.append(timeline(plan))
+    if run is None and costs and any(step.purpose is not Purpose.OUTPUT for step in plan.steps):
+        parts.append(worth(plan))
     parts.append("\n".join(_footer(plan, costs=costs)))
     return "\n\n".join(parts)
 
@@ -44,6 +46,19 @@ def timeline_rows(plan: Plan) -> list[tuple[str, ...]]:
         found.append((state.name, *marks))
     answer = ["deliver" if run in plan.delivers else "" for run in plan.runs]
     return [*found, ("answer", *answer)]
+
+
+def worth(plan: Plan) -> str:
+    """What every saved or shared part costs and brings: its step, its bytes, the plan without it, who reads it."""
+    table = [("", "cost", "brings", "bytes", "read by")]
+    for step in plan.steps:
+        if step.purpose is Purpose.OUTPUT:
+            continue
+        who = [f"{reader.name} ({plan.time(reader.run)})" for reader in plan.steps if step.name in reader.reads()]
+        table.append((step.name, number(step.cost), number(step.benefit), number(round(step.size)), ", ".join(who)))
+    first, *numbers = (max(len(row[i]) for row in table) for i in range(4))
+    lines = ((row[0].ljust(first), *map(str.rjust, row[1:4], numbers), row[4]) for row in table)
+    return "\n".join("  ".join(line) for line in lines)
 
 
 def readers(plan: Plan, state: Step) -> list[int]:

@@ -56,6 +56,8 @@ class Chooser:
         self.space = space
         self.roots = tuple(roots)
         self.shared: set[int] = set()
+        self.barred: set[int] = set()
+        """Nodes that may not be saved at all: to see what saving them brings."""
         at = scale(objective, space.timeline.last)
         self.zero: Cost = at(1, 0.0)
         runs = [node.key[1] for node in space.nodes]
@@ -71,8 +73,7 @@ class Chooser:
         """What it costs to have a node's rows at its run, by the cheapest of all means."""
         self._undo: list[tuple[int, Cost, Cost]] | None = None
         for number in range(len(space)):
-            self.best[number] = self._best(number)
-            self.supply[number] = self._supply(number)
+            self.refresh(number)
 
     # --- costs -------------------------------------------------------------------------------------------------------
 
@@ -85,6 +86,11 @@ class Chooser:
         for number in sorted(self.shared):
             found = found + self.best[number] + self.save[number]
         return found
+
+    def refresh(self, number: int) -> None:
+        """Works out what a node costs from what its inputs cost."""
+        self.best[number] = self._best(number)
+        self.supply[number] = self._supply(number)
 
     def _best(self, number: int) -> Cost:
         ways, own = self.space[number].ways, self.own[number]
@@ -102,17 +108,18 @@ class Chooser:
         if number in self.shared:
             return self.load[number]
         best = self.best[number]
-        for earlier in self.space[number].earlier:
-            kept = self._kept(earlier, number)
+        for kept, _ in self._kept(number):
             if kept < best:
                 best = kept
         return best
 
-    def _kept(self, earlier: int, number: int) -> Cost:
-        """What it costs to have computed and saved a node's rows before; a shared one is there anyway."""
-        if earlier in self.shared:
-            return self.load[number]
-        return self.best[earlier] + self.save[earlier] + self.load[number]
+    def _kept(self, number: int) -> Iterator[tuple[Cost, int]]:
+        """What it costs to have computed and saved a node's rows at an earlier one; a shared one is there anyway."""
+        for earlier in self.space[number].earlier:
+            if earlier in self.shared:
+                yield self.load[number], earlier
+            elif earlier not in self.barred:
+                yield self.best[earlier] + self.save[earlier] + self.load[number], earlier
 
     # --- changes of what is shared -----------------------------------------------------------------------------------
 
@@ -124,10 +131,15 @@ class Chooser:
         self.shared.discard(number)
         self._propagate(number)
 
+    def bar(self, number: int) -> None:
+        """Saves a node under no circumstances."""
+        self.barred.add(number)
+        self.unshare(number)
+
     @contextmanager
     def trying(self) -> Iterator[None]:
         """Changes made inside are taken back at the end."""
-        before = set(self.shared)
+        before = set(self.shared), set(self.barred)
         self._undo = []
         try:
             yield
@@ -135,7 +147,7 @@ class Chooser:
             for number, best, supply in reversed(self._undo):
                 self.best[number], self.supply[number] = best, supply
             self._undo = None
-            self.shared = before
+            self.shared, self.barred = before
 
     def _propagate(self, start: int) -> None:
         """Works costs out again from a node upward, as far as anything changes."""
@@ -147,13 +159,9 @@ class Chooser:
             if number == done:
                 continue
             done = number
-            best = self._best(number)
-            changed = best != self.best[number]
             old = self.best[number], self.supply[number]
-            self.best[number] = best
-            supply = self._supply(number)
-            moved = supply != self.supply[number]
-            self.supply[number] = supply
+            self.refresh(number)
+            changed, moved = self.best[number] != old[0], self.supply[number] != old[1]
             if not changed and not moved:
                 continue
             if self._undo is not None:
@@ -222,8 +230,8 @@ class Chooser:
         if number in self.shared:
             return number
         best, found = self.best[number], number
-        for earlier in self.space[number].earlier:
-            if (kept := self._kept(earlier, number)) < best:
+        for kept, earlier in self._kept(number):
+            if kept < best:
                 best, found = kept, earlier
         return found
 
@@ -254,7 +262,6 @@ class Chooser:
     def _keeping_supplies(self, number: int, cheapest: Mapping[int, tuple[Cost, Forced]]) -> Iterator[tuple[Cost, int]]:
         node = self.space[number]
         if node.key[0].interval > 0:  # what never changes could be kept as well, but says nothing of a method
-            for earlier in node.earlier:
-                yield self._kept(earlier, number), earlier
+            yield from self._kept(number)
         if number in cheapest:
             yield cheapest[number][0], number

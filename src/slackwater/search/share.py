@@ -66,15 +66,13 @@ class Sharing:
         """What was worth sharing before something else was shared may no longer be."""
         chooser = self.chooser
         for number in sorted(chooser.shared):
-            if self._without(number) < chooser.total:
+            with chooser.trying():
+                chooser.unshare(number)
+                self._drop_unused()
+                without = chooser.total
+            if without < chooser.total:
                 chooser.unshare(number)
                 self._settle()
-
-    def _without(self, number: int) -> Cost:
-        with self.chooser.trying():
-            self.chooser.unshare(number)
-            self._drop_unused()
-            return self.chooser.total
 
     def candidates(self) -> Iterator[int]:
         """Nodes that several others could read, and that are dear enough to be worth saving.
@@ -141,6 +139,13 @@ class Sharing:
         return bool(idle)
 
     def worth(self) -> dict[int, float]:
-        """What the plan would cost more without each shared node."""
-        now = self.chooser.total
-        return {number: amount(self._without(number) - now) for number in sorted(self.chooser.shared)}
+        """What the plan would cost more if a shared node could not be saved, each alone."""
+        chooser = self.chooser
+        now = chooser.total
+        found = {}
+        for number in sorted(chooser.shared):
+            with chooser.trying():
+                chooser.bar(number)
+                self._drop_unused()
+                found[number] = amount(chooser.total - now)
+        return found

@@ -1,0 +1,163 @@
+"""States that are shared: costs follow the set of shared nodes, greedy never loses, and several queries meet."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from slackwater.algebra.canonical import Canonicalizer
+from slackwater.bench.optimum import optimum
+from slackwater.bench.sharing import chooser_of
+from slackwater.cost.model import EngineCost
+from slackwater.cost.objective import LastRunFirst, Objective, WeightedSum, amount
+from slackwater.engine.compile import step_sql
+from slackwater.engine.simulate import Simulator
+from slackwater.engine.tables import Tables
+from slackwater.plan.plan import Plan, Purpose
+from slackwater.plan.planner import Options, plan_queries
+from slackwater.rules.normalize import normalize
+from slackwater.search.choose import Chooser
+from slackwater.search.share import Sharing
+from slackwater.sql.bind import bind
+from slackwater.time.timeline import Timeline
+
+SALES = pa.schema([("o_id", pa.int64()), ("cat", pa.string()), ("price", pa.int64())])
+TWICE = """
+    WITH spent AS (SELECT cat, sum(price) AS total FROM sales GROUP BY cat)
+    SELECT cat, total FROM spent WHERE total > (SELECT avg(total) FROM spent)
+"""
+JOINED = "SELECT a.cat, a.price, b.price AS other FROM sales AS a JOIN sales AS b ON a.o_id = b.o_id AND a.cat < b.cat"
+
+
+NO_WAITING = EngineCost(statement=100.0, source=10.0, exchanging=100.0)
+"""As if a statement cost next to nothing, so that rows decide, few as they are."""
+
+
+def arrivals(rows: int = 3000) -> dict[str, list[pa.Table]]:
+    chance = random.Random(5)
+
+    def drawn(first: int, count: int) -> pa.Table:
+        made = [(first + i, f"c{chance.randrange(40)}", chance.randrange(100)) for i in range(count)]
+        return pa.table(dict(zip(SALES.names, map(list, zip(*made, strict=True)), strict=True)), schema=SALES)
+
+    return {"sales": [drawn(0, rows), drawn(rows, rows // 3), drawn(2 * rows, rows // 3)]}
+
+
+def space(sql: str, objective: Objective | None = None, deliver: str = "final") -> Chooser:
+    weights = [0.2, 0.3, 1.0]
+    planning = Simulator(arrivals()).plan(sql, weights=weights, deliver=deliver, objective=objective)
+    times = planning.plan.times
+    return chooser_of(planning, Timeline.of(times, weights, deliver), Options(objective=objective))
+
+
+@pytest.mark.parametrize("objective", [None, LastRunFirst()])
+@pytest.mark.parametrize("sql", [TWICE, JOINED])
+def test_costs_follow_what_is_shared_as_if_worked_out_afresh(sql: str, objective: Objective | None) -> None:
+    chooser = space(sql, objective, "every")
+    chance = random.Random(3)
+    computed = [number for number in range(len(chooser.space)) if chooser.space[number].ways]
+    for _ in range(12):
+        number = chance.choice(computed)
+        (chooser.unshare if number in chooser.shared else chooser.share)(number)
+        afresh = Chooser(chooser.space, objective or WeightedSum((0.2, 0.3, 1.0)), chooser.roots)
+        afresh.shared = set(chooser.shared)
+        for each in range(len(chooser.space)):
+            afresh.refresh(each)
+        assert chooser.best == afresh.best
+        assert chooser.supply == afresh.supply
+
+
+def test_what_is_tried_is_taken_back() -> None:
+    chooser = space(TWICE)
+    before = list(chooser.best), list(chooser.supply), set(chooser.shared), chooser.total
+    with chooser.trying():
+        for number in range(0, len(chooser.space), 3):
+            if chooser.space[number].ways:
+                chooser.share(number)
+        assert chooser.total != before[3]
+    assert (list(chooser.best), list(chooser.supply), set(chooser.shared), chooser.total) == before
+
+
+@pytest.mark.parametrize("deliver", ["final", "every"])
+@pytest.mark.parametrize("sql", [TWICE, JOINED])
+def test_greedy_is_never_dearer_than_no_sharing_nor_cheaper_than_the_optimum(sql: str, deliver: str) -> None:
+    chooser = space(sql, deliver=deliver)
+    unshared = amount(chooser.total)
+    Sharing(chooser).run()
+    best = optimum(chooser)
+    assert best.proved
+    assert best.cost * (1 - 1e-6) <= amount(chooser.total) <= unshared
+    assert amount(chooser.total) <= 1.02 * best.cost
+
+
+def test_the_optimum_is_that_of_trying_every_set() -> None:
+    chooser = space("SELECT cat, sum(price) AS total FROM sales GROUP BY cat")
+    computed = [number for number in range(len(chooser.space)) if chooser.space[number].ways]
+    found = amount(chooser.total)
+    for count in (1, 2):
+        for chosen in combinations(computed, count):
+            with chooser.trying():
+                for number in chosen:
+                    chooser.share(number)
+                found = min(found, amount(chooser.total))
+    assert optimum(chooser).cost == pytest.approx(found, rel=1e-5)
+
+
+def test_a_part_that_is_read_twice_is_computed_once_where_that_pays() -> None:
+    plan = Simulator(arrivals()).plan(TWICE, weights=[0.2, 0.3, 1.0], cost=NO_WAITING).plan
+    once = [step for step in plan.steps if step.purpose is not Purpose.OUTPUT]
+    assert once
+    assert all(step.benefit > 0 and step.size > 0 for step in once)
+
+
+# --- several queries -------------------------------------------------------------------------------------------------
+
+QUERIES = {
+    "by_cat": "SELECT cat, sum(price) AS total FROM sales WHERE price > 10 GROUP BY cat",
+    "best": "SELECT max(total) AS most FROM (SELECT cat, sum(price) AS total FROM sales WHERE price > 10 GROUP BY cat)",
+}
+
+
+def together(tables: Tables, names: tuple[str, ...], deliver: str = "every") -> Plan:
+    naming = Canonicalizer()
+    queries = {name: naming.query(normalize(bind(QUERIES[name], tables.catalog))) for name in names}
+    timeline = Timeline.of(["a", "b", "c"], [0.2, 0.3, 1.0], deliver)
+    return plan_queries(queries, tables.statistics, timeline, Options(exact=True, model=NO_WAITING)).plan
+
+
+def test_queries_planned_together_share_what_they_have_in_common() -> None:
+    tables = Tables(arrivals(), None)
+    both = together(tables, ("by_cat", "best"))
+    alone = [together(tables, (name,)) for name in QUERIES]
+    assert both.rank < sum(plan.rank for plan in alone)
+
+
+def rows_of(table: pa.Table) -> list[tuple[object, ...]]:
+    return [tuple(row.values()) for row in table.to_pylist()]
+
+
+@pytest.mark.parametrize("deliver", ["final", "every"])
+def test_queries_planned_together_answer_as_each_alone(deliver: str) -> None:
+    data = arrivals(600)
+    tables = Tables(data, None)
+    plan = together(tables, tuple(QUERIES), deliver)
+    answered = []
+    with tables.states() as states:
+        for run in plan.runs:
+            everything = pa.concat_tables(data["sales"][:run])
+            for step in plan.run(run):
+                text = step_sql(step, "duckdb")
+                if step.query is None:
+                    states.save(step.name, text)
+                    continue
+                name = step.name.removeprefix("output_").rpartition("_")[0]
+                expected = duckdb.sql(QUERIES[name].replace("FROM sales", "FROM everything")).fetchall()
+                assert sorted(rows_of(states.query(text))) == sorted(expected), f"{name} at run {run}"
+                answered.append((name, run))
+    assert everything.num_rows == 1000
+    runs = (3,) if deliver == "final" else (1, 2, 3)
+    assert sorted(answered) == sorted((name, run) for name in QUERIES for run in runs)
