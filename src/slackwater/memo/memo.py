@@ -28,6 +28,7 @@ class Memo:
         self.retracting = frozenset(retracting)
         self._groups: list[Group] = []
         self._owner: dict[Relation, GroupId] = {}
+        self._readers: dict[GroupId, list[tuple[GroupId, Relation]]] = {}
 
     def __iter__(self) -> Iterator[Group]:
         return iter(self._groups)
@@ -61,7 +62,7 @@ class Memo:
                 f"{type(expression).__name__} has columns {sorted(c.id for c in expression.columns)}, "
                 f"its group {group} has {sorted(c.id for c in home.columns)}"
             )
-        self._owner[expression] = group
+        self._own(group, expression)
         home.expressions.append(expression)
         home.found_by[expression] = rule
         return True
@@ -93,8 +94,13 @@ class Memo:
                 expressions=[expression],
             )
         )
-        self._owner[expression] = group
+        self._own(group, expression)
         return group
+
+    def _own(self, group: GroupId, expression: Relation) -> None:
+        self._owner[expression] = group
+        for below in {leaf.group for leaf in expression.inputs if isinstance(leaf, GroupLeaf)}:
+            self._readers.setdefault(below, []).append((group, expression))
 
     def retracts(self, expression: Relation) -> bool:
         """Whether deltas computed by this expression may take rows away, be it only to bring them back."""
@@ -108,10 +114,7 @@ class Memo:
 
     def readers(self, group: GroupId) -> Iterator[tuple[GroupId, Relation]]:
         """The expressions that have a group as an input, with the groups they belong to."""
-        for reader in self._groups:
-            for expression in reader.expressions:
-                if any(isinstance(below, GroupLeaf) and below.group == group for below in expression.inputs):
-                    yield reader.id, expression
+        yield from self._readers.get(group, ())
 
     def scan_of(self, group: GroupId) -> Scan | None:
         """The base table that a group is, if it is one."""

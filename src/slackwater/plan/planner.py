@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from slackwater.algebra.relation import Query, Scan
+from slackwater.algebra.relation import Join, JoinKind, Query, Relation, Scan
 from slackwater.catalog.statistics import Statistics
 from slackwater.cost.model import CostModel, EngineCost
 from slackwater.cost.objective import Objective, Vector, WeightedSum, checked, early_is_best
@@ -146,9 +146,18 @@ def _seeded(queries: Mapping[str, Query], statistics: Statistics) -> tuple[Memo,
     tables = sorted({scan.table.name for scan in scans if scan.table.changing})
     retracting = [name for name in tables if name in statistics and statistics[name].retracts]
     retracting += [scan.table.name for scan in scans if scan.table.changing and not scan.table.append_only]
-    memo = Memo(ChangingTables.of(tables), retracting)
+    memo = Memo(ChangingTables.of(tables, first=_looked_up(queries)), retracting)
     leaves = {name: memo.insert(query.relation) for name, query in queries.items()}
     return memo, {name: memo.snapshot(leaf.group, memo[leaf.group].tables) for name, leaf in leaves.items()}
+
+
+def _looked_up(queries: Mapping[str, Query]) -> set[str]:
+    """Tables by which rows of others are matched or padded: brought up to date before the others."""
+    sides: list[Relation] = []
+    for node in (node for query in queries.values() for node in query.relation.walk()):
+        if isinstance(node, Join) and node.kind is not JoinKind.INNER:
+            sides += node.inputs if node.kind is JoinKind.FULL else (node.right,)
+    return {below.table.name for side in sides for below in side.walk() if isinstance(below, Scan)}
 
 
 @dataclass(frozen=True)

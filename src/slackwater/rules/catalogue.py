@@ -6,7 +6,7 @@ what sets it apart:
 
 - `maintain` (IM-1) asks nothing;
 - `hold-back` (IM-2) takes nothing back;
-- `higher-order` (HOV) lets joins meet the change of one table at a time.
+- `outer-join-view` (OJV) and `higher-order` (HOV) let joins meet the change of one table at a time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from slackwater.rules.explore import joins as explore_joins
 from slackwater.rules.explore.rule import ExploreRule
 from slackwater.rules.form_rule import Family, FormRule
 from slackwater.rules.generate import groups, joins, joins_by_key, rows, snapshots
-from slackwater.rules.inter import hold_back
+from slackwater.rules.inter import hold_back, outer_join_view
 from slackwater.rules.intra import merges, staircase
 from slackwater.time.forms import Form, Kind
 
@@ -37,6 +37,7 @@ RULES: tuple[FormRule, ...] = (
     *merges.RULES,
     *staircase.RULES,
     *hold_back.RULES,
+    *outer_join_view.RULES,
 )
 EXPLORE_RULES: tuple[ExploreRule, ...] = (
     *explore_joins.RULES,
@@ -67,6 +68,7 @@ def _joins_one_table_at_a_time(rule: FormRule, form: Form) -> bool:
 _ASKS: dict[str, Callable[[FormRule, Form], bool]] = {
     "maintain": _anything,
     "hold-back": _takes_nothing_back,
+    "outer-join-view": _joins_one_table_at_a_time,
     "higher-order": _joins_one_table_at_a_time,
 }
 """What each method asks of a rule for a form."""

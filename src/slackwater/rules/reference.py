@@ -47,6 +47,7 @@ METHODS = """\
 |---|---|---|
 | `maintain` | IM-1 | snapshots, TVR-generating and intra-TVR: all tables change at once |
 | `hold-back` | IM-2 | snapshots; a part that nothing takes back, by TVR-generating and intra-TVR, and its completion |
+| `outer-join-view` | OJV | as `higher-order`, and changes of padded rows are read off the previous answer |
 | `higher-order` | HOV | snapshots, TVR-generating and intra-TVR, with joins for the change of one table at a time |
 
 Exploration belongs to all: what it finds holds for every version of a relation. A rule that is not of all says so.
@@ -144,8 +145,8 @@ def sections() -> Iterable[Section]:
     yield Section(
         "TVR-generating",
         "How the delta of an operator comes from forms of its inputs, and how partial aggregates are made. In all\n"
-        "methods: `hold-back` alone uses them only where nothing is taken back, `higher-order` alone those of joins\n"
-        "only where one table changes.",
+        "methods: `hold-back` alone uses them only where nothing is taken back, `outer-join-view` and `higher-order`\n"
+        "alone those of joins only where one table changes.",
         _of_family(Family.GENERATING),
     )
     yield Section(
@@ -156,8 +157,9 @@ def sections() -> Iterable[Section]:
     )
     yield Section(
         "Inter-TVR",
-        "How a form of a relation comes through a relative of it. The method `hold-back`: what nothing can retract is\n"
-        "computed early, and the rest when the data is complete. Only where the base tables only grow.",
+        "How a form of a relation comes through a relative of it. By `hold-back`, what nothing can retract comes\n"
+        "early, and the rest when the data is complete, only where the base tables only grow. By `outer-join-view`,\n"
+        "what joins the one table that changes has a delta of its own, and the previous answer tells the rest.",
         _of_family(Family.INTER),
     )
 

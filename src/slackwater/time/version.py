@@ -20,13 +20,15 @@ OLD = Mask(0)
 
 @dataclass(frozen=True, slots=True)
 class ChangingTables:
-    """The changing tables of a job, numbered in order."""
+    """The changing tables of a job, numbered in the order in which they are brought up to date one by one."""
 
     names: tuple[str, ...]
 
     @staticmethod
-    def of(names: Iterable[str]) -> ChangingTables:
-        return ChangingTables(tuple(sorted(set(names))))
+    def of(names: Iterable[str], first: Iterable[str] = ()) -> ChangingTables:
+        """In order of their names, but some before all others."""
+        early = frozenset(first)
+        return ChangingTables(tuple(sorted(set(names), key=lambda name: (name not in early, name))))
 
     def mask(self, tables: Iterable[str]) -> Mask:
         """The mask with a bit for each of these tables."""

@@ -86,7 +86,7 @@ def delta_of_growing_distinct(goal: Goal, node: Aggregate) -> Iterator[Relation]
     if not node.is_distinct or goal.retracts(leaf) or not node.keys:
         return
     known, same = distinct_keys(goal.old(leaf), node.keys)
-    yield Join(JoinKind.ANTI, replace(node, input=goal.delta(leaf)), known, same)
+    yield all_of(goal.form.columns, [Join(JoinKind.ANTI, replace(node, input=goal.delta(leaf)), known, same)])
 
 
 @generates(Kind.DELTA, of=Window)

@@ -28,17 +28,31 @@ def inner_terms(goal: Goal, left: GroupLeaf, right: GroupLeaf, condition: Scalar
     return terms
 
 
+def _outer_terms(goal: Goal, left: GroupLeaf, right: GroupLeaf, condition: Scalar) -> list[Relation]:
+    """ΔL ⟕ R'; and of the old left rows, what a change on the right pairs them with or decides otherwise."""
+    terms: list[Relation] = []
+    if goal.moves(left):
+        terms.append(Join(JoinKind.LEFT, goal.delta(left), goal.new(right), condition))
+    if goal.moves(right):
+        terms.append(Join(JoinKind.INNER, goal.old(left), goal.delta(right), condition))
+        terms += [padded(term, right.columns) for term in _decided_terms(goal, left, right, condition)]
+    return terms
+
+
 def anti_terms(goal: Goal, left: GroupLeaf, right: GroupLeaf, condition: Scalar) -> list[Relation]:
     """ΔL ▷ R', and the old left rows that a change on the right has decided otherwise."""
     terms: list[Relation] = []
     if goal.moves(left):
         terms.append(Join(JoinKind.ANTI, goal.delta(left), goal.new(right), condition))
-    if goal.moves(right):
-        near = Join(JoinKind.SEMI, goal.old(left), plain(goal.delta(right)), condition)
-        if goal.retracts(right):
-            terms.append(Join(JoinKind.ANTI, near, goal.new(right), condition))
-        terms.append(negated(Join(JoinKind.ANTI, near, goal.old(right), condition)))
-    return terms
+    return terms + _decided_terms(goal, left, right, condition)
+
+
+def _decided_terms(goal: Goal, left: GroupLeaf, right: GroupLeaf, condition: Scalar) -> list[Relation]:
+    if not goal.moves(right):
+        return []
+    near = Join(JoinKind.SEMI, goal.old(left), plain(goal.delta(right)), condition)
+    terms = [negated(Join(JoinKind.ANTI, near, goal.old(right), condition))]
+    return [Join(JoinKind.ANTI, near, goal.new(right), condition), *terms] if goal.retracts(right) else terms
 
 
 @generates(Kind.DELTA, of=Join)
@@ -116,30 +130,37 @@ def delta_of_anti_join(goal: Goal, node: Join) -> Iterator[Relation]:
 
 @generates(Kind.DELTA, of=Join)
 def delta_of_left_outer_join(goal: Goal, node: Join) -> Iterator[Relation]:
-    """Δ(L ⟕ R)  =  Δ(L ⋈ R) + pad Δ(L ▷ R)
+    """Δ(L ⟕ R)  =  ΔL ⟕ R' + L ⋈ ΔR + pad(N ▷ R') − pad(N ▷ R)      N = L ⋉ ΔR
 
     An outer join is its pairs and, padded with nulls, the rows without a partner: the first partner of an old row takes
-    its padded one back.                                                                   [Griffin & Kumar 98]
+    its padded one back. Not where R stands still: then it is simpler.                     [Griffin & Kumar 98]
     """
-    if node.kind is not JoinKind.LEFT:
-        return
     left, right = _sides(node)
-    terms = inner_terms(goal, left, right, node.condition)
-    terms += [padded(term, right.columns) for term in anti_terms(goal, left, right, node.condition)]
-    yield all_of(goal.form.columns, terms)
+    if node.kind is JoinKind.LEFT and goal.moves(right):
+        yield all_of(goal.form.columns, _outer_terms(goal, left, right, node.condition))
+
+
+@generates(Kind.DELTA, of=Join)
+def delta_of_left_outer_join_by_its_left(goal: Goal, node: Join) -> Iterator[Relation]:
+    """Δ(L ⟕ R)  =  ΔL ⟕ R      only L changes
+
+    Each row of L finds its partners, or is padded, by itself. Not where R changes too.    [Griffin & Kumar 98]
+    """
+    left, right = _sides(node)
+    if node.kind is JoinKind.LEFT and not goal.moves(right):
+        yield all_of(goal.form.columns, _outer_terms(goal, left, right, node.condition))
 
 
 @generates(Kind.DELTA, of=Join)
 def delta_of_full_outer_join(goal: Goal, node: Join) -> Iterator[Relation]:
-    """Δ(L ⟗ R)  =  Δ(L ⋈ R) + pad Δ(L ▷ R) + pad Δ(R ▷ L)
+    """Δ(L ⟗ R)  =  Δ(L ⟕ R) + pad Δ(R ▷ L)
 
     As for ⟕, with rows without a partner on both sides.                                   [Griffin & Kumar 98]
     """
     if node.kind is not JoinKind.FULL:
         return
     left, right = _sides(node)
-    terms = inner_terms(goal, left, right, node.condition)
-    terms += [padded(term, right.columns) for term in anti_terms(goal, left, right, node.condition)]
+    terms = _outer_terms(goal, left, right, node.condition)
     terms += [padded(term, left.columns) for term in anti_terms(goal, right, left, node.condition)]
     yield all_of(goal.form.columns, terms)
 
@@ -150,5 +171,6 @@ RULES = (
     delta_of_semi_join,
     delta_of_anti_join,
     delta_of_left_outer_join,
+    delta_of_left_outer_join_by_its_left,
     delta_of_full_outer_join,
 )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from slackwater.algebra.relation import Expand, Filter, Generate, Project, Relation, Union
 from slackwater.algebra.scalar import reference
 from slackwater.rules.form_rule import Goal, generates, leaf_of
-from slackwater.rules.signed import all_of, keeping
+from slackwater.rules.signed import all_of
 from slackwater.time.forms import WEIGHT, Kind
 
 
@@ -18,7 +18,7 @@ def delta_of_filter(goal: Goal, node: Filter) -> Iterator[Relation]:
 
     A filter judges each row alone, so a change in is a change out.                          [Griffin & Libkin 95]
     """
-    yield Filter(goal.delta(leaf_of(node.input)), node.predicate)
+    yield all_of(goal.form.columns, [Filter(goal.delta(leaf_of(node.input)), node.predicate)])
 
 
 @generates(Kind.DELTA, of=Project)
@@ -29,7 +29,7 @@ def delta_of_project(goal: Goal, node: Project) -> Iterator[Relation]:
     """
     change = goal.delta(leaf_of(node.input))
     weight = ((WEIGHT, reference(WEIGHT)),) if change.signed else ()
-    yield Project(change, (*node.items, *weight))
+    yield all_of(goal.form.columns, [Project(change, (*node.items, *weight))])
 
 
 @generates(Kind.DELTA, of=Expand)
@@ -38,7 +38,7 @@ def delta_of_expand(goal: Goal, node: Expand) -> Iterator[Relation]:
 
     Rollup, cube and grouping sets copy each row alone, once for each set. Their aggregate has its own rules.
     """
-    yield keeping(replace(node, input=goal.delta(leaf_of(node.input))), goal.form.columns)
+    yield all_of(goal.form.columns, [replace(node, input=goal.delta(leaf_of(node.input)))])
 
 
 @generates(Kind.DELTA, of=Generate)
@@ -47,7 +47,7 @@ def delta_of_generate(goal: Goal, node: Generate) -> Iterator[Relation]:
 
     A generator sees each row alone; the rows it makes carry the weight of the one they come from.
     """
-    yield keeping(replace(node, input=goal.delta(leaf_of(node.input))), goal.form.columns)
+    yield all_of(goal.form.columns, [replace(node, input=goal.delta(leaf_of(node.input)))])
 
 
 @generates(Kind.DELTA, of=Union)

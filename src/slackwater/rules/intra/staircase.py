@@ -3,7 +3,7 @@
 Between the old end and the new one lie versions at which some tables are new and others still old (the papers' virtual
 time points). On each step only one table moves, so what does not read that table stands still: it is a sub-query that
 the change is joined with, in a join order of the step's own, and that may be kept as a view and be maintained in turn
-by its own steps. That is higher-order view maintenance; see `docs/decisions/0015-one-table-at-a-time.md`.
+by its own steps. That is higher-order view maintenance; see `docs/decisions/0016-one-table-at-a-time.md`.
 """
 
 from __future__ import annotations
@@ -17,25 +17,21 @@ from slackwater.rules.signed import all_of
 from slackwater.time.forms import GroupLeaf, Kind
 from slackwater.time.version import OLD, Mask, singles
 
-METHODS = ("higher-order",)
+METHODS = ("outer-join-view", "higher-order")
 
 
-def _staircases(since: Mask, until: Mask) -> Iterator[list[tuple[Mask, Mask]]]:
-    """The ways from one version to another by single tables: first to last, and last to first."""
-    tables = list(singles(Mask(since ^ until)))
-    for order in (tables, tables[::-1]):
-        steps, reached = [], since
-        for table in order:
-            steps.append((reached, Mask(reached | table)))
-            reached = Mask(reached | table)
-        yield steps
+def _staircase(since: Mask, until: Mask) -> Iterator[tuple[Mask, Mask]]:
+    """The steps from one version to another by single tables, in the order in which the tables are numbered."""
+    reached = since
+    for table in singles(Mask(since ^ until)):
+        yield reached, Mask(reached | table)
+        reached = Mask(reached | table)
 
 
 def _before(goal: Goal) -> Iterator[Mask]:
-    """The versions one step before the one wanted, if that is a step between two ends."""
-    if goal.form.until in (OLD, goal.group.tables):
-        return
-    for steps in _staircases(OLD, goal.group.tables):
+    """The version one step before the one wanted, if that is a step between two ends."""
+    if goal.form.until != goal.group.tables:
+        steps = _staircase(OLD, goal.group.tables)
         yield from (before for before, after in steps if after == goal.form.until)
 
 
@@ -53,21 +49,20 @@ def delta_one_table_at_a_time(goal: Goal, _: Relation) -> Iterator[Relation]:
     """ΔR  =  Σ ΔR(v → v + t)      t: the changing tables below R, one after the other; v: those before t
 
     Every law of deltas holds between any two versions, so along any staircase of them the steps add up to the whole.
-    Two orders are tried, first to last and last to first. Only where joins are put in an order: the operators above
-    hand a change on as it is.                                                         [Ahmad et al. 2012]
+    One order of the tables for all relations, so that the steps of a view are those of the query. Only where joins are
+    put in an order: the operators above hand a change on as it is.                    [Ahmad et al. 2012]
     """
-    if (goal.form.since ^ goal.form.until).bit_count() < 2 or not _is_joined(goal):
-        return
-    for steps in _staircases(goal.form.since, goal.form.until):
+    if (goal.form.since ^ goal.form.until).bit_count() > 1 and _is_joined(goal):
+        steps = _staircase(goal.form.since, goal.form.until)
         yield all_of(goal.form.columns, [goal.memo.delta(goal.form.group, *step) for step in steps])
 
 
 @converts(Kind.SNAPSHOT, methods=METHODS)
 def merge_delta_of_one_table(goal: Goal, _: Relation) -> Iterator[Relation]:
-    """R@(v + t)  =  R@v +# ΔR(v → v + t)      t: the last table to become new on a staircase
+    """R@(v + t)  =  R@v +# ΔR(v → v + t)      t: the last table to become new on the staircase
 
     A view that a step of another table is joined with climbs the same staircase, so it is there at each version
-    between. The last step is `merge_delta`'s. Not for versions off the staircases.     [Ahmad et al. 2012]
+    between. The last step is `merge_delta`'s. Not for versions off the staircase.      [Ahmad et al. 2012]
     """
     if _is_joined(goal):
         for before in _before(goal):
@@ -76,7 +71,7 @@ def merge_delta_of_one_table(goal: Goal, _: Relation) -> Iterator[Relation]:
 
 @converts(Kind.SNAPSHOT, of=Aggregate, partial=True, methods=METHODS)
 def merge_partial_aggregates_of_one_table(goal: Goal, node: Aggregate) -> Iterator[Relation]:
-    """γ°R@(v + t)  =  γ°R@v +γ Δγ°R(v → v + t)      t: the last table to become new on a staircase
+    """γ°R@(v + t)  =  γ°R@v +γ Δγ°R(v → v + t)      t: the last table to become new on the staircase
 
     As `merge_delta_of_one_table`, for a view of partial aggregates.                    [Ahmad et al. 2012]
     """

@@ -1,0 +1,200 @@
+"""Outer-join views (OJV): what a change does to rows that are padded is read off the change and the previous answer.
+
+Q = Qᴰ + Qᴵ + Qᵁ for the change of one table: the rows that join the table, rows of terms that such a row may contain,
+and all others, which stand still (`algebra/normal_form.py`). ΔQᴰ comes from the generating rules, like any delta; Qᴰ
+is linear in the table. ΔQᴵ needs no other table: which rows go is in the previous Q, which come back is in ΔQᴰ.
+                                                                          [Larson & Zhou 2007, Tempura §4.2, Eq. 4]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from slackwater.algebra.normal_form import BLOCK_JOINS, Block, Term, is_part_of_block, narrows
+from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, JoinKind, Project, Relation
+from slackwater.algebra.scalar import (
+    Scalar,
+    conjunction,
+    disjunction,
+    greater,
+    is_not_null,
+    is_null,
+    literal,
+    reference,
+)
+from slackwater.algebra.schema import Column
+from slackwater.algebra.types import BIGINT
+from slackwater.memo.memo import Memo
+from slackwater.rules.form_rule import Goal, leaf_of, relates
+from slackwater.rules.intra.merges import TIMES
+from slackwater.rules.signed import all_of, distinct_keys, keeping, negated, padded, plain, twin, weighted
+from slackwater.time.forms import WEIGHT, Form, GroupId, GroupLeaf, Kind
+
+METHOD = ("outer-join-view",)
+MOST_LEAVES = 6
+
+
+def _block(memo: Memo, node: Relation) -> Relation:
+    """The joins below an operator as one tree; parts without an outer join are its leaves."""
+    return node.with_inputs(*(_expanded(memo, leaf) for leaf in node.inputs))
+
+
+def _expanded(memo: Memo, leaf: Relation) -> Relation:
+    assert isinstance(leaf, GroupLeaf)
+    first = memo[leaf.group].expressions[0]
+    if not isinstance(first, Join) and not (isinstance(first, Project) and narrows(first)):
+        return leaf
+    tree = _block(memo, first)
+    outer = (JoinKind.LEFT, JoinKind.FULL)
+    has_outer = any(isinstance(n, Join) and n.kind in outer for n in tree.walk())
+    return tree if is_part_of_block(tree) and has_outer else leaf
+
+
+@dataclass(frozen=True)
+class _Term:
+    """The rows of a block that are made of some leaves: how they are known, and known again."""
+
+    block: Block
+    leaves: Term
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        own = frozenset(c for n in self.leaves for c in self.block.leaves[n].columns)
+        return tuple(c for c in self.block.relation.columns if c in own)
+
+    @cached_property
+    def others(self) -> tuple[Column, ...]:
+        return tuple(c for c in self.block.relation.columns if c not in self.columns)
+
+    @cached_property
+    def key(self) -> tuple[Column, ...]:
+        return tuple(c for n in sorted(self.leaves) for c in self.block.key(n) or ())
+
+    @property
+    def can_be_told(self) -> bool:
+        """Whether the block has a key of every leaf of the term, and a column to see whether each leaf is padded."""
+        keyed = all(self.block.key(n) is not None for n in self.leaves) and bool(self.key)
+        return keyed and all(self.block.witness(n) is not None for n in range(len(self.block.leaves)))
+
+    def _witnesses(self, *, inside: bool) -> list[Scalar]:
+        found = [self.block.witness(n) for n in range(len(self.block.leaves)) if (n in self.leaves) is inside]
+        return [reference(column) for column in found if column is not None]
+
+    @cached_property
+    def joins(self) -> Scalar:
+        """True of rows that join the leaves of the term, and maybe others."""
+        return conjunction(map(is_not_null, self._witnesses(inside=True)))
+
+    @cached_property
+    def joins_more(self) -> Scalar:
+        return conjunction((self.joins, disjunction(map(is_not_null, self._witnesses(inside=False)))))
+
+    @cached_property
+    def joins_no_more(self) -> Scalar:
+        return conjunction((self.joins, *map(is_null, self._witnesses(inside=False))))
+
+    def indirect_change(self, view: Form, change: Form, larger: Sequence[Relation]) -> list[Relation]:
+        """The rows of the term that a larger row contains now, and those that none contains any more.
+
+        Where nothing goes, every row that the change joins is contained now. `larger` are the indirect changes of
+        larger terms.
+        """
+        touched, same = distinct_keys(plain(Filter(change, self.joins)), self.key)
+        near = Join(JoinKind.SEMI, view, touched, same)
+        terms = [negated(Filter(near, self.joins_no_more))]
+        if change.signed:
+            rows = Aggregate(keeping(Filter(change, self.joins), self.columns), self.columns, ())
+            containing = [Filter(part, self.joins_more) for part in (weighted(near), change, *larger)]
+            back = Join(JoinKind.ANTI, rows, self._occurring(containing), same)
+            terms.append(padded(weighted(back), self.others))
+        return terms
+
+    def _occurring(self, parts: Sequence[Relation]) -> Relation:
+        """The keys of rows that are there in the end, under twin names."""
+        rows = all_of((*self.key, WEIGHT), parts)
+        counted = Aggregate(rows, self.key, ((TIMES, AggregateCall("sum", (reference(WEIGHT),), BIGINT)),))
+        alive = Filter(counted, greater(reference(TIMES), literal(0)))
+        return Project(alive, tuple((twin(c), reference(c)) for c in self.key))
+
+
+def _is_inside(memo: Memo, group: GroupId) -> bool:
+    """Whether a larger block has this one as a part, be it with columns left out."""
+    for reader, node in memo.readers(group):
+        match node:
+            case Join(kind=kind) if kind in BLOCK_JOINS:
+                return True
+            case Project() if narrows(node) and _is_inside(memo, reader):
+                return True
+    return False
+
+
+def _view(goal: Goal, node: Relation) -> Block | None:
+    """The block that a relation is, if it is no part of a larger one."""
+    if not isinstance(node, Join) or node.kind not in BLOCK_JOINS or _is_inside(goal.memo, goal.form.group):
+        return None
+    block = Block(_block(goal.memo, node))
+    return block if len(block.leaves) <= MOST_LEAVES else None
+
+
+def _can_be_told(block: Block, terms: tuple[Term, ...]) -> bool:
+    return all(_Term(block, term).can_be_told for term in terms)
+
+
+def _wider(block: Block, terms: tuple[Term, ...]) -> Relation | None:
+    """The block with all its columns, if these are what is missing."""
+    wide = block.widened()
+    return wide.relation if wide is not None and _can_be_told(wide, terms) else None
+
+
+def _moving(goal: Goal, block: Block) -> int | None:
+    """The one leaf that changes."""
+    found = [n for n, leaf in enumerate(block.leaves) if goal.moves(leaf_of(leaf))]
+    return found[0] if len(found) == 1 else None
+
+
+@relates(Kind.DELTA, methods=METHOD)
+def delta_of_outer_join_view(goal: Goal, node: Relation) -> Iterator[Relation]:
+    """ΔQ  =  ΔQᴰ + ΔQᴵ      ΔQᴵ = pad(K ▷ Q') − σ(Q ⋉ K) for the rows K of each term that ΔQᴰ joins
+
+    Q is a block of inner and outer joins, Qᴰ its rows that join the one table that changes. A padded row goes where
+    ΔQᴰ joins it, and comes back where the last row that joined it went. Needs keys of the tables that stay, and of
+    every table a column that is null just where it is padded; if projections inside the block have dropped them, the
+    block with these columns does. Not where no row is padded for want of the table, nor for conditions that padding
+    can fulfil.                                                           [Larson & Zhou 2007, Tempura §4.2, Eq. 4]
+    """
+    single = (goal.form.since ^ goal.form.until).bit_count() == 1
+    block = _view(goal, node) if single else None
+    leaf = _moving(goal, block) if block is not None else None
+    affected = block.indirectly_affected(leaf) if block is not None and leaf is not None else ()
+    if block is None or leaf is None or not affected:
+        return
+    if not _can_be_told(block, affected):
+        if (wide := _wider(block, affected)) is not None:
+            yield keeping(goal.delta(goal.group_of(wide)), goal.form.columns)
+        return
+    view = goal.old(goal.group.leaf)
+    change = goal.delta(goal.group_of(block.directly_affected(leaf)))
+    indirect: list[Relation] = []
+    for term in affected:
+        indirect += _Term(block, term).indirect_change(view, change, tuple(indirect))
+    yield all_of(goal.form.columns, [change, *indirect])
+
+
+@relates(Kind.SNAPSHOT, methods=METHOD)
+def snapshot_of_wider_view(goal: Goal, node: Relation) -> Iterator[Relation]:
+    """Q  =  π Q⁺      Q⁺: Q with the columns that its maintenance as an outer-join view needs
+
+    Where Q⁺ is kept, Q need not be kept beside it. Not where Q has these columns itself.
+    """
+    block = _view(goal, node) if goal.is_whole_step else None
+    for number, leaf in enumerate(block.leaves if block is not None else ()):
+        assert block is not None
+        affected = block.indirectly_affected(number) if leaf_of(leaf).known.changing_tables else ()
+        if affected and not _can_be_told(block, affected) and (wide := _wider(block, affected)) is not None:
+            yield keeping(goal.new(goal.group_of(wide)), goal.form.columns)
+            return
+
+
+RULES = (delta_of_outer_join_view, snapshot_of_wider_view)
