@@ -3,7 +3,7 @@
 Between the old end and the new one lie versions at which some tables are new and others still old (the papers' virtual
 time points). On each step only one table moves, so what does not read that table stands still: it is a sub-query that
 the change is joined with, in a join order of the step's own, and that may be kept as a view and be maintained in turn
-by its own steps. That is higher-order view maintenance; see `docs/decisions/0016-one-table-at-a-time.md`.
+by its own steps. That is higher-order view maintenance; see `docs/decisions/0015-one-table-at-a-time.md`.
 """
 
 from __future__ import annotations
