@@ -18,11 +18,6 @@ def test_every_way_gives_what_its_form_means(start: int) -> None:
     assert OUTER_LAWS.failures(Family.JOINS, range(start, start + BATCH)) == []
 
 
-def test_a_change_has_weights_where_only_another_way_takes_rows_back() -> None:
-    """γk(L ⟕ R) takes rows back as it is written, π(L ⟕ γR) with R standing still does not."""
-    assert OUTER_LAWS.failures(Family.JOINS, (1691,)) == []
-
-
 @pytest.mark.parametrize("start", range(0, PLANS, BATCH))
 def test_delivers_what_batch_answers(start: int) -> None:
     for seed in range(start, start + BATCH):
