@@ -2,7 +2,7 @@
 
 A cluster is a tree of inner joins with narrowing projections between them. Its leaves are numbered; a subset of them is
 a bit mask. Each connected subset is one group, however it was put together, with just the columns that something
-outside the subset still reads. Above `FULL_ENUMERATION` leaves only two greedy orders join the one that was written.
+outside the subset still reads. Above `FULL_ENUMERATION` leaves only a greedy order joins the one that was written.
 """
 
 from __future__ import annotations
@@ -169,10 +169,10 @@ def _all_orders(memo: Memo, cluster: Cluster) -> Iterator[Relation]:
             orders.group(subset, splits)
 
 
-def _greedily(memo: Memo, cluster: Cluster, *, keys_first: bool) -> Iterator[Relation]:
-    """One greedy order: what never changes before what does, what is filtered before what is not.
+def _greedily(memo: Memo, cluster: Cluster) -> Iterator[Relation]:
+    """One greedy order: by a key where there is one, what never changes first, what is filtered before what is not.
 
-    With `keys_first`, joins in which a row meets one partner at most come before all others.
+    Where a row meets many, as sales meet stock by item, an early join may have more rows than any engine can hold.
     """
     orders = _Orders(memo, cluster)
     parts = [1 << i for i in range(len(cluster.leaves))]
@@ -194,7 +194,7 @@ def _greedily(memo: Memo, cluster: Cluster, *, keys_first: bool) -> Iterator[Rel
 
     def worth(pair: tuple[int, int]) -> tuple[bool, int, bool, int, tuple[int, int]]:
         both = pair[0] | pair[1]
-        return keys_first and not by_key(*pair), moves(both), not both & filtered, both.bit_count(), pair
+        return not by_key(*pair), moves(both), not both & filtered, both.bit_count(), pair
 
     while len(parts) > 1:
         pairs = [(a, b) for i, a in enumerate(parts) for b in parts[i + 1 :] if cluster.condition(a, b)]
@@ -232,8 +232,7 @@ def enumerate_join_orders(match: Match, node: Join) -> Iterator[Relation]:
     if len(cluster.leaves) <= FULL_ENUMERATION:
         yield from _all_orders(match.memo, cluster)
     else:
-        yield from _greedily(match.memo, cluster, keys_first=True)
-        yield from _greedily(match.memo, cluster, keys_first=False)
+        yield from _greedily(match.memo, cluster)
 
 
 RULES = (enumerate_join_orders,)
