@@ -52,27 +52,30 @@ class Rewriter:
     def rewritten(self, tree: Relation, *, inside: bool = False) -> tuple[Relation, ...]:
         """The tree, and step by step what becomes of it as its inputs and then it are rewritten; all is in the memo.
 
-        An inner join `inside` others is left to the whole of them.
+        What is `inside` is rewritten by who reads it: an inner join by all inner joins around it, a join of which only
+        columns are dropped by the projection that drops them.
         """
         known = self._rewritten.get((tree, inside))
         if known is not None:
             return known
         self._rewritten[tree, inside] = (tree,)
-        around = _is_inner(tree) or (inside and isinstance(without_narrowing(tree), Join))
-        below = [self.rewritten(it, inside=around and _is_inner(without_narrowing(it))) for it in tree.inputs]
+        below = [self.rewritten(it, inside=_covers(tree, it)) for it in tree.inputs]
         steps: dict[Relation, None] = {}
         for variant in _in_step(tree, below):
             steps[variant] = None
-            for rule in self.rules if not (inside and _is_inner(variant)) else ():
+            for rule in self.rules if not inside else ():
                 for found in self._found(rule, tree, variant):
                     steps.update(dict.fromkeys(self.rewritten(found)))
         self._rewritten[tree, inside] = tuple(steps)
         return self._rewritten[tree, inside]
 
     def _found(self, rule: ExploreRule, tree: Relation, variant: Relation) -> list[Relation]:
-        if not isinstance(variant, rule.on) or self.most_rewrites <= 0:
+        """What a rule makes of a variant of a tree, or of the join that the variant only drops columns of."""
+        inner = without_narrowing(variant)
+        node = inner if isinstance(inner, Join) else variant
+        if not isinstance(node, rule.on) or self.most_rewrites <= 0:
             return []
-        match = Match(self.memo.insert(tree).group, variant, self.memo)
+        match = Match(self.memo.insert(tree).group, node, self.memo)
         found = [normal(relation, tree) for relation in rule.expand(match) if self._is_news(rule, match, relation)]
         self.most_rewrites -= len(found)
         self.add(rule, match, found)
@@ -84,6 +87,15 @@ class Rewriter:
         news = key not in self._seen
         self._seen.add(key)
         return news
+
+
+def _covers(reader: Relation, below: Relation) -> bool:
+    """Whether rules look at a relation through its reader."""
+    join = without_narrowing(below)
+    if not isinstance(join, Join):
+        return False
+    narrows = isinstance(without_narrowing(reader), Join) and not isinstance(reader, Join)
+    return narrows or (_is_inner(reader) and _is_inner(join))
 
 
 def _is_inner(relation: Relation) -> bool:

@@ -8,7 +8,7 @@ outside the subset still reads. Above `FULL_ENUMERATION` leaves only a greedy or
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from slackwater.algebra.properties import matched_columns
 from slackwater.algebra.relation import Filter, Join, JoinKind, Project, Relation
@@ -16,7 +16,7 @@ from slackwater.algebra.scalar import Scalar, conjunction, conjuncts, reference
 from slackwater.algebra.schema import Column
 from slackwater.memo.memo import Memo
 from slackwater.rules.explore.rule import Match, explores
-from slackwater.time.forms import GroupLeaf
+from slackwater.time.forms import GroupId, GroupLeaf
 
 FULL_ENUMERATION = 5
 MOST_LEAVES = 24
@@ -98,14 +98,14 @@ def cluster_of(match: Match, top: Join, wanted: frozenset[Column]) -> Cluster | 
     return Cluster(tuple(leaves), predicates, wanted)
 
 
-def _narrows(project: Project) -> bool:
-    return all(scalar.column == column for column, scalar in project.items)
+def _narrows(node: Relation) -> bool:
+    return isinstance(node, Project) and all(scalar.column == column for column, scalar in node.items)
 
 
 def _is_inside(match: Match) -> bool:
     """Whether a larger cluster covers this join: an inner join reads it, or reads a narrowing of it."""
     for reader_group, reader in match.memo.readers(match.group):
-        if isinstance(reader, Project) and _narrows(reader):
+        if _narrows(reader):
             if any(_is_inner(above) for _, above in match.memo.readers(reader_group)):
                 return True
         elif _is_inner(reader):
@@ -117,9 +117,27 @@ def _is_inner(node: Relation) -> bool:
     return isinstance(node, Join) and node.kind is JoinKind.INNER
 
 
-def _is_better_without(match: Match) -> bool:
+def _top(match: Match) -> Join | None:
+    """The inner join to put in order, through the projection that reads it: what that drops stays dropped.
+
+    A join that something else reads too is put in order by itself as well.
+    """
+    node = match.node
+    through = isinstance(node, Project)
+    leaf = node.input if isinstance(node, Project) else match.memo[match.group].leaf
+    found = match.seen_through(leaf) if isinstance(node, Project) else node
+    if not isinstance(found, Join) or not _is_inner(found) or not isinstance(leaf, GroupLeaf):
+        return None
+    written = [(group.id, group.expressions[0]) for group in match.memo if leaf in group.expressions[0].inputs]
+    readers = written or list(match.memo.readers(leaf.group))
+    projected = bool(readers) and isinstance(readers[0][1], Project)
+    due = readers[0] == (match.group, node) if through else len(readers) > 1 or not projected
+    return found if due and not _is_better_without(match.memo, leaf.group) else None
+
+
+def _is_better_without(memo: Memo, group: GroupId) -> bool:
     """Whether an outer join among the leaves can wait for all inner joins: those are put in order without it."""
-    return "inner_joins_before_outer_join" in match.memo[match.group].found_by.values()
+    return "inner_joins_before_outer_join" in memo[group].found_by.values()
 
 
 class _Orders:
@@ -217,22 +235,28 @@ def _is_filtered(memo: Memo, leaf: GroupLeaf) -> bool:
     return isinstance(seen, Filter)
 
 
-@explores(Join)
-def enumerate_join_orders(match: Match, node: Join) -> Iterator[Relation]:
+@explores(Relation)
+def enumerate_join_orders(match: Match, node: Relation) -> Iterator[Relation]:
     """(A ⋈ B) ⋈ C  =  A ⋈ (B ⋈ C)  =  …      every split of a connected cluster into connected parts
 
-    Inner joins commute and associate. No order with a cross product is added: the written one stays for that.
+    Inner joins commute and associate. No order with a cross product is added: the written one stays for that. Columns
+    that a projection right above does not read are dropped as soon as nothing else reads them.
                                                                                      [Moerkotte & Neumann 2006]
     """
-    if node.kind is not JoinKind.INNER or _is_inside(match) or _is_better_without(match):
+    top = _top(match)
+    if top is None or ((_is_inner(node) or _narrows(node)) and _is_inside(match)):
         return
-    cluster = cluster_of(match, node, frozenset(match.memo[match.group].columns))
+    wanted = node.used if isinstance(node, Project) else frozenset(match.memo[match.group].columns)
+    cluster = cluster_of(match, top, wanted)
     if cluster is None or len(cluster.leaves) < 3 or not cluster.is_connected(cluster.everything):
         return
     if len(cluster.leaves) <= FULL_ENUMERATION:
-        yield from _all_orders(match.memo, cluster)
+        ways = _all_orders(match.memo, cluster)
     else:
-        yield from _greedily(match.memo, cluster)
+        ways = _greedily(match.memo, cluster)
+    for way in ways:
+        joined = way.input if isinstance(way, Project) else way
+        yield replace(node, input=joined) if isinstance(node, Project) else way
 
 
 RULES = (enumerate_join_orders,)
