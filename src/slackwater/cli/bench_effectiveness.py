@@ -228,15 +228,15 @@ def _measured(
     say: Callable[[Outcome], None],
     json_file: str | None,
 ) -> EffectivenessBenchmark:
-    """The same with what is drawn measured, where plans differ; the numbers so far are in the file after every case."""
+    """The same with what is drawn measured, where plans differ; the file has the numbers so far."""
     outcomes = list(found.outcomes)
     for position in found.to_measure:
+        if json_file is not None and json_file != TO_STDOUT:
+            write_json(json_file, EffectivenessReport(found))
         outcome = outcomes[position]
         say(outcome)
         outcomes[position] = side.measure(outcome, queries[outcome.case.query], setting(outcome))
         found = EffectivenessBenchmark(found.workload, found.scale_factor, tuple(outcomes))
-        if json_file is not None and json_file != TO_STDOUT:
-            write_json(json_file, EffectivenessReport(found))
     return found
 
 
