@@ -117,6 +117,13 @@ def amount(cost: Cost) -> float:
     return cost
 
 
+def clearly_less(one: Cost, other: Cost, slack: float = 1e-9) -> bool:
+    """Whether a cost is less by more than the rounding of sums."""
+    if isinstance(one, float) and isinstance(other, float):
+        return one < other - slack * abs(other)
+    return one < other
+
+
 def early_is_best(objective: Objective) -> bool:
     """Whether work at a later run always counts for more: the condition of Theorem 6.3 of Beanstalk."""
     if isinstance(objective, WeightedSum):

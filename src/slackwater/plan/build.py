@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from slackwater.algebra.relation import Project, Query, Relation, Scan, Values
@@ -38,7 +38,8 @@ class Delivery:
 class StepBuilder:
     """Turns the chosen way to compute each delivered cell into the steps of every run.
 
-    `saved` are the cells with a step of their own, with what each of these steps brings.
+    `saved` are the cells with a step of their own, with what each of these steps brings; those of them that are
+    `shared` are read back even by their own run.
     """
 
     memo: Memo
@@ -46,6 +47,7 @@ class StepBuilder:
     choices: Mapping[Key, Choice]
     deliveries: tuple[Delivery, ...]
     saved: Mapping[Key, float]
+    shared: Collection[Key]
     _names: dict[Key, str] = field(default_factory=dict)
     _taken: set[str] = field(default_factory=set)
 
@@ -86,7 +88,7 @@ class StepBuilder:
         return isinstance(self.choices[key].tree, Values)
 
     def _step(self, key: Key, purpose: Purpose) -> Step:
-        relation, rules, cost = self._inlined(key, at_root=True)
+        relation, rules, cost = self._written_out(key)
         relation = _in_order(relation, key[0].form.columns)
         name = self._name(key)
         size = self.cells.estimate(key[0])
@@ -105,17 +107,23 @@ class StepBuilder:
 
     def _output(self, delivery: Delivery) -> Step:
         run, name = delivery.run, delivery.name
-        relation, rules, cost = self._inlined(delivery.key, at_root=delivery.key not in self._names)
+        relation, rules, cost = self._read(delivery.key, run)
         rows = self.cells.estimate(delivery.key[0]).rows
         query = delivery.query.with_relation(relation)
         step, meaning = (f"output_{name}_{run}", f"the answer of {name}") if name else (f"output_{run}", "the answer")
         return Step(run, step, Purpose.OUTPUT, relation, meaning, rules, rows, cost, query)
 
-    def _inlined(self, key: Key, *, at_root: bool = False) -> tuple[Relation, tuple[str, ...], float]:
+    def _read(self, key: Key, run: int) -> tuple[Relation, tuple[str, ...], float]:
+        """A cell as a run reads it: from its state, or written in place."""
+        if key in self._names and (key[1] < run or key in self.shared):
+            return state_source(self._names[key], key[0].form.columns), (), 0.0
+        if key[1] < run and not self._is_written_out(key):
+            raise InternalError(f"{key[0].form} of run {key[1]} is read at run {run} but not saved")
+        return self._written_out(key)
+
+    def _written_out(self, key: Key) -> tuple[Relation, tuple[str, ...], float]:
         """The expression of a cell with its inputs written in place, up to sources, states and kept cells."""
         cell, run = key
-        if not at_root and key in self._names:
-            return state_source(self._names[key], cell.form.columns), (), 0.0
         choice = self.choices[key]
         if choice.rule == "nothing":
             return Values(cell.form.columns, ()), (), 0.0
@@ -128,10 +136,7 @@ class StepBuilder:
         inputs = dict(choice.inputs)
         for leaf in dict.fromkeys(n for n in choice.tree.walk() if isinstance(n, Form)):
             source = self.cells.cell(leaf, cell.interval)
-            at_run = inputs[source]
-            if at_run < run and (source, at_run) not in self._names and not self._is_written_out((source, at_run)):
-                raise InternalError(f"{source.form} of run {at_run} is read at run {run} but not saved")
-            relation, more, price = self._inlined((source, at_run))
+            relation, more, price = self._read((source, inputs[source]), run)
             by_leaf[leaf] = relation
             rules += more
             cost += price

@@ -106,7 +106,7 @@ def plan_queries(
         best = batch
     saved = saved_cells(best.choices, best.deliveries, best.shared)
     worth = {key: best.worth.get(key, 0.0) for key in saved}
-    steps = StepBuilder(memo, cells, best.choices, best.deliveries, worth).steps()
+    steps = StepBuilder(memo, cells, best.choices, best.deliveries, worth, best.shared).steps()
     chosen = time.thread_time()
     plan = Plan(
         timeline.times,

@@ -1,7 +1,8 @@
 """What a chosen plan costs, run by run: every statement in full, with what it loads.
 
-A cell that has no step of its own is written out, and worked, wherever it is read; one that has is computed and saved
-once, and loaded by each reader. This is how the search counts, and how the engine works.
+A cell that is not saved is written out, and worked, wherever it is read. One that is saved is computed for that once,
+and loaded by later runs; if it is shared, by readers of its own run too. This is how the search counts, and how the
+engine works.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def total_cost(
             choice = choices[key]
             cost = at(key[1], choice.own, runs)
             for source in choice.inputs:
-                cost = add(cost, loaded(source, key[1]) if source in saved else computed(source))
+                from_state = source[1] < key[1] or source in shared
+                cost = add(cost, loaded(source, key[1]) if from_state and source in saved else computed(source))
             known[key] = cost
         return known[key]
 
@@ -55,6 +57,6 @@ def total_cost(
         total = add(total, at(run, model.save(cell.form, cells.estimate(cell)), runs))
     for delivery in deliveries:
         key, run = delivery.key, delivery.run
-        total = add(total, loaded(key, run) if key in saved else computed(key))
+        total = add(total, loaded(key, run) if key[1] < run or key in shared else computed(key))
         total = add(total, at(run, model.deliver(cells.estimate(key[0])), runs))
     return total

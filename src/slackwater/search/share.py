@@ -13,7 +13,7 @@ import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from slackwater.cost.objective import Cost, amount
+from slackwater.cost.objective import Cost, amount, clearly_less
 from slackwater.search.choose import Chooser
 
 MOST_TRIALS = 3_000
@@ -41,7 +41,7 @@ class Sharing:
                 self.limits.append(f"sharing stopped at {self.trials} trials")
                 break
             after = self._tried(number)
-            if after < chooser.total:
+            if clearly_less(after, chooser.total):
                 waiting.append((after, number))
         heapq.heapify(waiting)
         while waiting:
@@ -50,7 +50,7 @@ class Sharing:
                 continue
             now = chooser.total
             after = self._tried(number)
-            if not after < now:
+            if not clearly_less(after, now):
                 continue
             if waiting and waiting[0][0] < after and self.trials < self.most_trials:
                 heapq.heappush(waiting, (after, number))
@@ -70,12 +70,12 @@ class Sharing:
                 chooser.unshare(number)
                 self._drop_unused()
                 without = chooser.total
-            if without < chooser.total:
+            if clearly_less(without, chooser.total):
                 chooser.unshare(number)
                 self._settle()
 
     def candidates(self) -> Iterator[int]:
-        """Nodes that several others could read, and that are dear enough to be worth saving.
+        """Nodes that several relations could read, and that are dear enough to be worth saving.
 
         Where early is best, only the earliest run of a cell counts (Theorem 6.3), else every run.
         """
@@ -85,14 +85,20 @@ class Sharing:
             cell, run = node.key
             if not node.ways or number in chooser.shared or (space.early_is_best and run != cell.first_run):
                 continue
-            uses = len(node.readers) + sum(len(space[later].readers) for later in node.later)
-            if uses + (number in chooser.roots) < 2 or not chooser.best[number] + chooser.save[number] < total:
+            if not self._has_several_readers(number) or not chooser.best[number] + chooser.save[number] < total:
                 continue
             gain = spared = chooser.best[number] - chooser.load[number]
             for _ in range(2, MOST_USES):
                 gain = gain + spared
             if chooser.save[number] < gain:
                 yield number
+
+    def _has_several_readers(self, number: int) -> bool:
+        """Whether different relations read a node: the forms of one relation seldom need the same rows twice."""
+        space = self.chooser.space
+        node = space[number]
+        readers = [reader for each in (number, *node.later) for reader in space[each].readers]
+        return len({space[reader].key[0].form.group for reader in readers}) + (number in self.chooser.roots) > 1
 
     def _tried(self, number: int) -> Cost:
         """What the plan would cost with one more node shared."""
@@ -103,12 +109,19 @@ class Sharing:
             return self.chooser.total
 
     def _settle(self) -> None:
-        """Shares what the plan keeps for later runs, and gives up what it no longer uses."""
+        """Shares what the plan keeps for later runs, where nobody loses by it, and gives up what it no longer uses."""
+        chooser = self.chooser
         for _ in range(MOST_ROUNDS):
-            _, kept = self.chooser.used()
-            news = sorted(kept - self.chooser.shared)
-            for number in news:
-                self.chooser.share(number)
+            _, kept = chooser.used()
+            news = False
+            for number in sorted(kept - chooser.shared):
+                now = chooser.total
+                with chooser.trying():
+                    chooser.share(number)
+                    pays = not clearly_less(now, chooser.total)
+                if pays:
+                    chooser.share(number)
+                    news = True
             if not self._drop_unused() and not news:
                 return
 
@@ -139,11 +152,11 @@ class Sharing:
         return bool(idle)
 
     def worth(self) -> dict[int, float]:
-        """What the plan would cost more if a shared node could not be saved, each alone."""
+        """What the plan would cost more if a node could not be saved, for each that is."""
         chooser = self.chooser
         now = chooser.total
         found = {}
-        for number in sorted(chooser.shared):
+        for number in sorted(chooser.shared | chooser.used()[1]):
             with chooser.trying():
                 chooser.bar(number)
                 self._drop_unused()
