@@ -117,7 +117,7 @@ def plan_queries(
         objective.rank(best.cost)[0],
         objective.rank(batch.cost)[0],
         tuple(sorted({rule for choice in best.choices.values() for rule in choice.rules})),
-        (*trace.limits, *best.limits),
+        tuple(trace.limits),
         timeline.weights,
     )
     root = next(iter(roots.values()))
@@ -169,7 +169,6 @@ class _Chosen:
     shared: frozenset[Key]
     cost: Vector
     worth: dict[Key, float]
-    limits: tuple[str, ...] = ()
 
 
 def _chosen(
@@ -200,7 +199,7 @@ def _chosen(
     shared = frozenset(space[number].key for number in chooser.shared if space[number].key in choices)
     cost = total_cost(choices, made, shared, cells, timeline.last, settings.model)
     worth = {space[number].key: benefit for number, benefit in sharing.worth().items()}
-    return _Chosen(choices, made, shared, cost, worth, tuple(sharing.limits))
+    return _Chosen(choices, made, shared, cost, worth)
 
 
 def _keeps(choices: Mapping[Key, Choice]) -> bool:

@@ -10,13 +10,13 @@ more seldom makes another share worth more (the lazy evaluation of the papers).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from slackwater.cost.objective import Cost, amount, clearly_less
 from slackwater.search.choose import Chooser
 
-MOST_TRIALS = 3_000
+MOST_WORK = 7_000_000
+"""Nodes times candidates that are tried at all; those that spare most when they are loaded come first."""
 MOST_ROUNDS = 50
 MOST_USES = 8
 """How often a part is thought to be used at most: what saving it could bring by that much is not tried."""
@@ -27,19 +27,15 @@ class Sharing:
     """Shares nodes of a chooser's space, best first."""
 
     chooser: Chooser
-    most_trials: int = MOST_TRIALS
+    most_work: int = MOST_WORK
     trials: int = 0
-    limits: list[str] = field(default_factory=list)
 
     def run(self) -> None:
         """Adopts what the plan keeps anyway, then tries every candidate."""
         chooser = self.chooser
         self._settle()
         waiting: list[tuple[Cost, int]] = []
-        for number in self.candidates():
-            if self.trials >= self.most_trials:
-                self.limits.append(f"sharing stopped at {self.trials} trials")
-                break
+        for number in self.candidates()[: self.most_work // max(1, len(chooser.space))]:
             after = self._tried(number)
             if clearly_less(after, chooser.total):
                 waiting.append((after, number))
@@ -52,7 +48,7 @@ class Sharing:
             after = self._tried(number)
             if not clearly_less(after, now):
                 continue
-            if waiting and waiting[0][0] < after and self.trials < self.most_trials:
+            if waiting and waiting[0][0] < after:
                 heapq.heappush(waiting, (after, number))
                 continue
             chooser.share(number)
@@ -74,31 +70,27 @@ class Sharing:
                 chooser.unshare(number)
                 self._settle()
 
-    def candidates(self) -> Iterator[int]:
-        """Nodes that several relations could read, and that are dear enough to be worth saving.
+    def candidates(self) -> list[int]:
+        """Nodes that several others could read and that are dear enough to be worth saving, the most promising first.
 
         Where early is best, only the earliest run of a cell counts (Theorem 6.3), else every run.
         """
         chooser, space = self.chooser, self.chooser.space
         total = chooser.total
+        found: list[tuple[Cost, int]] = []
         for number, node in enumerate(space.nodes):
             cell, run = node.key
             if not node.ways or number in chooser.shared or (space.early_is_best and run != cell.first_run):
                 continue
-            if not self._has_several_readers(number) or not chooser.best[number] + chooser.save[number] < total:
+            uses = len(node.readers) + sum(len(space[later].readers) for later in node.later)
+            if uses + (number in chooser.roots) < 2 or not chooser.best[number] + chooser.save[number] < total:
                 continue
             gain = spared = chooser.best[number] - chooser.load[number]
             for _ in range(2, MOST_USES):
                 gain = gain + spared
             if chooser.save[number] < gain:
-                yield number
-
-    def _has_several_readers(self, number: int) -> bool:
-        """Whether different relations read a node: the forms of one relation seldom need the same rows twice."""
-        space = self.chooser.space
-        node = space[number]
-        readers = [reader for each in (number, *node.later) for reader in space[each].readers]
-        return len({space[reader].key[0].form.group for reader in readers}) + (number in self.chooser.roots) > 1
+                found.append((chooser.load[number] - chooser.best[number], number))
+        return [number for _, number in sorted(found)]
 
     def _tried(self, number: int) -> Cost:
         """What the plan would cost with one more node shared."""

@@ -131,7 +131,8 @@ def _own_input(
         needed = dict.fromkeys((*found.names.values(), *wanted.names.values()))
         if not set(base.columns) >= needed.keys():
             return None
-        called = {c: found.called(c) or made(c, f"of {outside.columns[0].id}") for c in needed}
+        whose = outside.columns[0].id if outside.columns else "none"
+        called = {c: found.called(c) or made(c, f"of {whose}") for c in needed}
         inside |= {name: called[c] for name, c in wanted.names.items()}
         tests = conjunction(sorted(wanted.tests, key=lambda part: part.text))
         rows = Filter(base, tests) if wanted.tests else base
