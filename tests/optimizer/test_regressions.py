@@ -121,3 +121,11 @@ def test_two_readers_of_one_relation_keep_their_columns_apart() -> None:
         """,
         {"sold": [sold((1, 1, 5), (2, 1, 9), (3, 2, 1)), sold((1, 1, 9), (4, 2, 7))]},
     )
+
+
+def test_a_relation_without_columns_meets_itself() -> None:
+    """A table of which no column is read, beside an aggregate of the same table: an IndexError once."""
+    delivers_what_batch_answers(
+        "SELECT b.n FROM t AS a, t AS b, (SELECT n FROM t GROUP BY n HAVING count(n) < 2) AS q WHERE b.n < 3",
+        {"t": [numbers(1, 2), numbers(2, 3)]},
+    )
