@@ -99,7 +99,7 @@ def test_memo_and_trace(given: list[str], capsys: pytest.CaptureFixture[str]) ->
 def test_the_trace_of_relations(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "explain", "--workload", "tpch", "--query", "3", "--trace")
     assert "G11  inner join on l_orderkey = o_orderkey [G7, G10]\n" in text, "what the numbers stand for"
-    assert re.search(r"^ +1  enumerate_join_orders +G11 +project ", text, re.MULTILINE)
+    assert re.search(r"^ +1  enumerate_join_orders +G12 +project ", text, re.MULTILINE)
 
 
 def test_a_workload_needs_no_data(capsys: pytest.CaptureFixture[str]) -> None:

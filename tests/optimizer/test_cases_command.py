@@ -18,14 +18,14 @@ def is_small(number: int) -> None:
 
 
 def test_cases_that_hold_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    assert PLANS.main(["--cases", "8", "--seed", "3", "--workers", "1"]) == 0
-    assert capsys.readouterr().out == "8 cases, 0 kinds of failure\n"
+    assert PLANS.main(["--cases", str(len(Family)), "--seed", "3", "--workers", "1"]) == 0
+    assert capsys.readouterr().out == f"{len(Family)} cases, 0 kinds of failure\n"
 
 
 def test_a_failure_is_told_at_once_and_shrunk(capsys: pytest.CaptureFixture[str]) -> None:
-    assert Search(some_number, is_small).main(["--cases", "40", "--workers", "1"]) == 1
+    assert Search(some_number, is_small).main(["--cases", str(5 * len(Family)), "--workers", "1"]) == 1
     told = capsys.readouterr()
     assert told.err.startswith("found: large  (")
     assert told.out.startswith("large  (")
     assert "\n7\n" in told.out
-    assert told.out.endswith("40 cases, 1 kinds of failure\n")
+    assert told.out.endswith(f"{5 * len(Family)} cases, 1 kinds of failure\n")
