@@ -12,7 +12,7 @@ from tests.strategies.search import batches
 
 pytestmark = pytest.mark.heavy
 
-CASES = 320
+CASES = 160
 BATCH = 10
 
 

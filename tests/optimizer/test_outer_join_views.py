@@ -10,7 +10,7 @@ from tests.strategies.queries import Family
 
 pytestmark = pytest.mark.heavy
 
-LAWS, PLANS, BATCH = 60, 300, 10
+LAWS, PLANS, BATCH = 30, 150, 10
 
 
 @pytest.mark.parametrize("start", range(0, LAWS, BATCH))

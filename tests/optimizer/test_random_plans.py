@@ -1,6 +1,6 @@
 """Random queries over random arrivals, planned at random: what a run delivers is what batch answers.
 
-3,400 cases, the same at every run. Methods, rules, prices, weights, objectives and deliveries vary with the query and
+1,700 cases, the same at every run. Methods, rules, prices, weights, objectives and deliveries vary with the query and
 the data: they may change the plan, never the answer. To look for more:
 
     make cases CASES=1000000 SEED=1
@@ -18,8 +18,8 @@ from tests.strategies.search import batches
 
 pytestmark = pytest.mark.heavy
 
-CASES = 3_000
-HELD_BACK = 400
+CASES = 1_500
+HELD_BACK = 200
 BATCH = 25
 
 

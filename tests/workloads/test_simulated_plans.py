@@ -39,9 +39,17 @@ def arriving(workloads: Loaded) -> dict[tuple[str, bool], Arriving]:
     return {(name, r): Arriving(*loaded, r) for name, loaded in workloads.items() for r in (False, True)}
 
 
-@pytest.mark.parametrize("method", METHODS)
+def _cases() -> Iterator[tuple[int, str, Query, str]]:
+    """Every query by every method, or by all together and by the one alone whose turn it is."""
+    *alone, together = METHODS
+    for position, (name, query) in enumerate(QUERIES):
+        for method in METHODS:
+            if method in (together, alone[position % len(alone)]) or os.environ.get(EVERY_SETTING):
+                yield position, name, query, method
+
+
 @pytest.mark.parametrize(
-    "position,name,query", [(i, *q) for i, q in enumerate(QUERIES)], ids=[query.name for _, query in QUERIES]
+    "position,name,query,method", _cases(), ids=[f"{query.name}-{method}" for _, _, query, method in _cases()]
 )
 def test_delivers_what_batch_answers(
     position: int,
