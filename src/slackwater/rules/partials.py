@@ -84,6 +84,8 @@ class Partials:
     parts: tuple[Part, ...]
     finals: tuple[tuple[Column, Scalar], ...]
     rows: Column | None
+    knows_types: bool = False
+    """Whether what the engine gives is typed before it is cast, as the columns of a relation of its own must be."""
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -101,7 +103,14 @@ class Partials:
     def _typed(self, below: Relation, calls: list[tuple[Part, AggregateCall]]) -> Relation:
         """Sums widen; each partial column is cast back to its own type."""
         raw = [
-            (Column(ColumnId(f"{part.column.id}+"), part.column.name, t.UNKNOWN), part, made) for part, made in calls
+            (
+                Column(
+                    ColumnId(f"{part.column.id}+"), part.column.name, _raw_type(made) if self.knows_types else t.UNKNOWN
+                ),
+                part,
+                made,
+            )
+            for part, made in calls
         ]
         grouped = Aggregate(below, self.keys, tuple((column, made) for column, _, made in raw))
         kept = [(key, reference(key)) for key in self.keys]
@@ -116,6 +125,19 @@ class Partials:
         if self.rows is not None and self.keys:
             parts = Filter(parts, greater(reference(self.rows), literal(0)))
         return Project(parts, (*((key, reference(key)) for key in self.keys), *self.finals))
+
+
+def _raw_type(made: AggregateCall) -> t.Type:
+    """What the engine gives, before it is cast."""
+    match made.function:
+        case "count":
+            return t.BIGINT
+        case "sum":
+            return t.sum_type(made.arguments[0].type)
+        case "min" | "max":
+            return made.arguments[0].type
+        case _:
+            return t.UNKNOWN
 
 
 def partials_of(aggregate: Aggregate, *, signed: bool, deletes: bool = False) -> Partials | None:

@@ -59,6 +59,7 @@ def grouping_sets_of_finer_groups(_: Match, node: Aggregate) -> Iterator[Relatio
     finer = partials_of(Aggregate(sets.input, tuple(keys), node.calls), signed=False)
     if finer is None or _is_partial(sets.input):
         return
+    finer = replace(finer, knows_types=True)
     rolled = replace(finer, keys=node.keys)
     yield rolled.final(rolled.merge(replace(sets, input=finer.of_rows(sets.input))))
 
