@@ -49,7 +49,7 @@ def _cases() -> Iterator[tuple[int, str, Query, str]]:
 
 
 @pytest.mark.parametrize(
-    "position,name,query,method", _cases(), ids=[f"{query.name}-{method}" for _, _, query, method in _cases()]
+    "position,name,query,method", list(_cases()), ids=[f"{query.name}-{method}" for _, _, query, method in _cases()]
 )
 def test_delivers_what_batch_answers(
     position: int,
