@@ -13,12 +13,11 @@ from slackwater.algebra.canonical import canonical
 from slackwater.bench.optimum import optimum
 from slackwater.bench.workloads import ArrivalPattern, Query, Workload
 from slackwater.bench.workloads.sizes import workload_statistics
-from slackwater.cost.objective import WeightedSum, amount, early_is_best
-from slackwater.plan.planner import Options, Planning, plan_query
+from slackwater.cost.objective import amount
+from slackwater.plan.planner import Options, Planning, open_space, plan_query
 from slackwater.rules.normalize import normalize
 from slackwater.search.choose import Chooser
 from slackwater.search.share import Sharing
-from slackwater.search.space import Space
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline
 
@@ -68,10 +67,7 @@ class SharingBenchmark:
 
 def chooser_of(planning: Planning, timeline: Timeline, options: Options) -> Chooser:
     """The plan space of a finished planning problem once more, with nothing shared."""
-    objective = options.objective or WeightedSum(timeline.weights)
-    space = Space(planning.cells, timeline, options.model, early_is_best=early_is_best(objective))
-    roots = [space.node(*delivery.key) for delivery in planning.deliveries]
-    return Chooser(space, objective, roots)
+    return open_space(planning.cells, planning.deliveries, timeline, options, options.objective_of(timeline))
 
 
 def measure_sharing(

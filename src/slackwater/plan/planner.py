@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -60,6 +60,10 @@ class Options:
     without: frozenset[str] = frozenset()
     """Speed-ups of exploration that are switched off, to measure them: see `search.speed_ups`."""
 
+    def objective_of(self, timeline: Timeline) -> Objective:
+        """The objective that was asked for, or the sum of each run's cost at its price."""
+        return self.objective or WeightedSum(timeline.weights)
+
 
 @dataclass
 class Planning:
@@ -94,7 +98,7 @@ def plan_queries(
     memo, roots, trace = _explored(queries, statistics, settings)
     explored = time.thread_time()
     cells = Cells(memo, statistics, exact=settings.exact, measure=settings.measure)
-    objective = checked(settings.objective or WeightedSum(timeline.weights), timeline.last)
+    objective = checked(settings.objective_of(timeline), timeline.last)
     deliveries = tuple(
         Delivery((cells.cell(root, run), run), run, name, queries[name])
         for run in sorted(timeline.deliver)
@@ -160,6 +164,20 @@ def _looked_up(queries: Mapping[str, Query]) -> set[str]:
     return {below.table.name for side in sides for below in side.walk() if isinstance(below, Scan)}
 
 
+def open_space(
+    cells: Cells,
+    deliveries: Iterable[Delivery],
+    timeline: Timeline,
+    settings: Options,
+    objective: Objective,
+    *,
+    batch: bool = False,
+) -> Chooser:
+    """Everything that could compute the deliveries, with its costs; nothing is shared yet."""
+    space = Space(cells, timeline, settings.model, batch=batch, early_is_best=early_is_best(objective))
+    return Chooser(space, objective, [space.node(*delivery.key) for delivery in deliveries])
+
+
 @dataclass(frozen=True)
 class _Chosen:
     """A plan before it is written as steps."""
@@ -181,10 +199,8 @@ def _chosen(
     batch: bool = False,
 ) -> _Chosen:
     """The cheapest plan for all deliveries together; as batch, each from scratch at its own run."""
-    early = early_is_best(objective)
-    space = Space(cells, timeline, settings.model, batch=batch, early_is_best=early)
-    roots = [space.node(*delivery.key) for delivery in deliveries]
-    chooser = Chooser(space, objective, roots)
+    chooser = open_space(cells, deliveries, timeline, settings, objective, batch=batch)
+    space, roots = chooser.space, chooser.roots
     sharing = Sharing(chooser)
     if settings.sharing:
         sharing.run()

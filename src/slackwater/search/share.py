@@ -10,6 +10,7 @@ more seldom makes another share worth more (the lazy evaluation of the papers).
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from slackwater.cost.objective import Cost, amount, clearly_less
@@ -62,11 +63,7 @@ class Sharing:
         """What was worth sharing before something else was shared may no longer be."""
         chooser = self.chooser
         for number in sorted(chooser.shared):
-            with chooser.trying():
-                chooser.unshare(number)
-                self._drop_unused()
-                without = chooser.total
-            if clearly_less(without, chooser.total):
+            if clearly_less(self._after(chooser.unshare, number), chooser.total):
                 chooser.unshare(number)
                 self._settle()
 
@@ -95,8 +92,12 @@ class Sharing:
     def _tried(self, number: int) -> Cost:
         """What the plan would cost with one more node shared."""
         self.trials += 1
+        return self._after(self.chooser.share, number)
+
+    def _after(self, change: Callable[[int], None], number: int) -> Cost:
+        """What the plan would cost after a change, which is taken back."""
         with self.chooser.trying():
-            self.chooser.share(number)
+            change(number)
             self._drop_unused()
             return self.chooser.total
 
@@ -107,11 +108,7 @@ class Sharing:
             _, kept = chooser.used()
             news = False
             for number in sorted(kept - chooser.shared):
-                now = chooser.total
-                with chooser.trying():
-                    chooser.share(number)
-                    pays = not clearly_less(now, chooser.total)
-                if pays:
+                if not clearly_less(chooser.total, self._after(chooser.share, number)):
                     chooser.share(number)
                     news = True
             if not self._drop_unused() and not news:
@@ -119,21 +116,14 @@ class Sharing:
 
     def share_unsettled(self) -> None:
         """Shares whatever is read twice and might come out differently if it were computed twice, at any price."""
-        memo = self.chooser.space.memo
+        chooser = self.chooser
         for _ in range(MOST_ROUNDS):
-            uses, _ = self.chooser.used()
-            found = [
-                number
-                for number, times in sorted(uses.items())
-                if times > 1
-                and number not in self.chooser.shared
-                and self.chooser.space[number].ways
-                and memo[self.chooser.space[number].key[0].form.group].unstable
-            ]
+            twice = {number for number, times in chooser.used()[0].items() if times > 1} - chooser.shared
+            found = [number for number in sorted(twice) if chooser.space.is_unsettled(number)]
             if not found:
                 return
             for number in found:
-                self.chooser.share(number)
+                chooser.share(number)
 
     def _drop_unused(self) -> bool:
         """Gives up what nothing reads, or one reader of the same run only."""
@@ -147,10 +137,5 @@ class Sharing:
         """What the plan would cost more if a node could not be saved, for each that is."""
         chooser = self.chooser
         now = chooser.total
-        found = {}
-        for number in sorted(chooser.shared | chooser.used()[1]):
-            with chooser.trying():
-                chooser.bar(number)
-                self._drop_unused()
-                found[number] = amount(chooser.total - now)
-        return found
+        saved = sorted(chooser.shared | chooser.used()[1])
+        return {number: amount(self._after(chooser.bar, number) - now) for number in saved}

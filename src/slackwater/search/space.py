@@ -47,11 +47,6 @@ class Node:
     later: list[int] = field(default_factory=list)
     readers: list[int] = field(default_factory=list)
 
-    @property
-    def is_leaf(self) -> bool:
-        """Whether there is nothing to choose: a source, or nothing at all."""
-        return not self.ways
-
 
 class Space:
     """All nodes that the wanted ones could use.
@@ -92,6 +87,11 @@ class Space:
 
     def __len__(self) -> int:
         return len(self.nodes)
+
+    def is_unsettled(self, number: int) -> bool:
+        """Whether a node may come out differently if it is computed twice."""
+        node = self.nodes[number]
+        return bool(node.ways and self.memo[node.key[0].form.group].unstable)
 
     def earlier_runs(self, cell: Cell, run: int) -> Iterable[int]:
         """The runs before one at which a cell might be computed and saved for it, the latest first."""
