@@ -37,7 +37,8 @@ from slackwater.rules.partials import Partials
 from slackwater.rules.signed import all_of, negated, weighted
 from slackwater.search.cells import Cell, Cells, source_of
 from slackwater.sql.bind import bind
-from slackwater.sql.emit import emit, output_names
+from slackwater.sql.emit import emit
+from slackwater.sql.names import output_names
 from slackwater.time.forms import WEIGHT, Form, GroupLeaf, Kind
 from slackwater.time.sources import change_name, snapshot_name, state_source
 from slackwater.time.timeline import Timeline

@@ -17,7 +17,8 @@ from slackwater.engine.hints import sends
 from slackwater.engine.views import quoted_name, quoted_text
 from slackwater.plan.plan import Purpose, Step
 from slackwater.rules.normalize import simplify_empties
-from slackwater.sql.emit import emit, output_names
+from slackwater.sql.emit import emit
+from slackwater.sql.names import output_names
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from slackwater.plan.plan import Purpose, Step
 from slackwater.search.cells import Cell, Cells, source_of
 from slackwater.search.choose import Choice
 from slackwater.search.space import Key
-from slackwater.sql.emit import output_names
+from slackwater.sql.names import output_names
 from slackwater.time.forms import Form, GroupLeaf, Kind
 from slackwater.time.sources import state_source
 from slackwater.time.version import OLD, Mask

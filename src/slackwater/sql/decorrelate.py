@@ -22,13 +22,11 @@ from sqlglot import exp
 
 from slackwater.algebra import types as t
 from slackwater.algebra.fold import simplify
-from slackwater.algebra.functions import EMPTY_WHEN_EMPTY, ZERO_WHEN_EMPTY
 from slackwater.algebra.predicates import equality_sides
 from slackwater.algebra.properties import properties
 from slackwater.algebra.relation import (
     Aggregate,
     AggregateCall,
-    Expand,
     Filter,
     Generate,
     Join,
@@ -36,11 +34,7 @@ from slackwater.algebra.relation import (
     Limit,
     Project,
     Relation,
-    SortKey,
-    Union,
-    Values,
     Window,
-    WindowCall,
 )
 from slackwater.algebra.scalar import (
     FALSE,
@@ -60,8 +54,9 @@ from slackwater.algebra.scalar import (
     reference,
 )
 from slackwater.algebra.schema import Column, ColumnFactory
-from slackwater.errors import InternalError
 from slackwater.sql.apply import Apply, ApplyKind
+from slackwater.sql.domain import Domain
+from slackwater.sql.pieces import extended, filtered, keeping, limited_per_key, or_empty, partitioned
 
 Columns = frozenset[Column]
 
@@ -115,7 +110,7 @@ class _Unnesting:
             except CannotLift:
                 lifted = self._through_domain(apply, outer)
             joined = Join(_JOIN_KIND[apply.kind], apply.left, lifted.relation, conjunction(lifted.conditions))
-            return _keeping(joined, apply.columns)
+            return keeping(joined, apply.columns)
         try:
             lifted = self.lift(apply.right, outer)
             self._require_equalities(lifted, outer)
@@ -177,10 +172,10 @@ class _Unnesting:
         left_columns = apply.left.columns
         match apply.kind:
             case ApplyKind.SEMI:
-                return _keeping(_filtered(relation, alive), left_columns)
+                return keeping(filtered(relation, alive), left_columns)
             case ApplyKind.ANTI:
                 fails = FALSE if alive == TRUE else negation(call("coalesce", alive, FALSE))
-                return _keeping(Filter(relation, fails), left_columns)
+                return keeping(Filter(relation, fails), left_columns)
             case ApplyKind.MARK:
                 assert apply.result is not None
                 return _adding(relation, left_columns, apply.result, call("coalesce", alive, FALSE))
@@ -192,7 +187,7 @@ class _Unnesting:
             case ApplyKind.INNER | ApplyKind.LEFT:
                 computed = [(c, values.get(c, reference(c))) for c in apply.right.columns]
                 if apply.kind is ApplyKind.INNER:
-                    relation = _filtered(relation, alive)
+                    relation = filtered(relation, alive)
                 elif alive != TRUE:
                     computed = [(c, case_when(alive, s, NULL)) for c, s in computed]
                 return Project(relation, (*((c, reference(c)) for c in left_columns), *computed))
@@ -218,7 +213,7 @@ class _Unnesting:
         fresh = {column: self.factory.like(column) for column, _ in aggregate.calls}
         grouped = Aggregate(relation, keys, tuple((fresh[column], made) for column, made in aggregate.calls))
         joined = Join(JoinKind.LEFT, apply.left, grouped, conjunction(conditions))
-        filled = [(column, _or_empty(reference(fresh[column]), made)) for column, made in aggregate.calls]
+        filled = [(column, or_empty(reference(fresh[column]), made)) for column, made in aggregate.calls]
         return Project(joined, (*((c, reference(c)) for c in apply.left.columns), *filled))
 
     # --- equalities --------------------------------------------------------------------------------------------------
@@ -256,7 +251,7 @@ class _Unnesting:
             if theirs.column is None:
                 computed.append((column, theirs))
             pairs.append((mine, column, safe))
-        return _extended(lifted.relation, computed), pairs
+        return extended(lifted.relation, computed), pairs
 
     def _equal_on(self, pairs: list[tuple[Scalar, Column, bool]]) -> tuple[Scalar, ...]:
         return tuple((null_safe_equality if safe else equality)(mine, reference(c)) for mine, c, safe in pairs)
@@ -277,7 +272,7 @@ class _Unnesting:
     def _(self, relation: Filter, outer: Columns) -> Lifted:
         below = self.lift(relation.input, outer)
         tied, free = _split(relation.predicate, outer)
-        return Lifted(_filtered(below.relation, conjunction(free)), below.conditions + tied)
+        return Lifted(filtered(below.relation, conjunction(free)), below.conditions + tied)
 
     @_lift.register
     def _(self, relation: Project, outer: Columns) -> Lifted:
@@ -314,7 +309,7 @@ class _Unnesting:
         if relation.used & outer:
             raise CannotLift("a window over an outer column")
         below, pairs = self._inner_columns(self.lift(relation.input, outer), outer)
-        return Lifted(_partitioned(relation, below, [column for _, column, _ in pairs]), self._equal_on(pairs))
+        return Lifted(partitioned(relation, below, [column for _, column, _ in pairs]), self._equal_on(pairs))
 
     @_lift.register
     def _(self, relation: Limit, outer: Columns) -> Lifted:
@@ -336,160 +331,14 @@ class _Unnesting:
         twins = self.factory.renaming(columns)
         values = Project(apply.left, tuple((twins[c], reference(c)) for c in columns))
         domain = Aggregate(values, tuple(twins.values()), ())
-        pushed = _Domain(self.factory, domain, twins).push(apply.right)
+        pushed = Domain(self.factory, domain, twins).push(apply.right)
         return Lifted(pushed, tuple(null_safe_equality(reference(c), reference(twins[c])) for c in columns))
 
     def _limited(self, relation: Limit, below: Relation, keys: list[Column]) -> Relation:
         return limited_per_key(relation, below, keys, self.factory)
 
 
-@dataclass(frozen=True)
-class _Domain:
-    """Carries a domain of outer values through the operators of a sub-query.
-
-    `push(R)` is D ⋈ R: all columns of R, and the domain's own beside them.
-    """
-
-    factory: ColumnFactory
-    domain: Aggregate
-    twins: dict[Column, Column]
-
-    def push(self, relation: Relation) -> Relation:
-        if not relation.outer & self.twins.keys():
-            return Join(JoinKind.INNER, self._copy(), relation)
-        return self._push(relation)
-
-    @property
-    def _keys(self) -> tuple[Column, ...]:
-        return tuple(self.twins.values())
-
-    def _copy(self) -> Relation:
-        return self.domain
-
-    def _here(self, scalar: Scalar) -> Scalar:
-        return scalar.rename(self.twins)
-
-    def _renamed_copy(self, relation: Relation) -> tuple[Relation, dict[Column, Column]]:
-        """A second carrier of the domain, under other names, with the pairs to join on."""
-        again = self.factory.renaming(self._keys)
-        items = tuple((again.get(c, c), reference(c)) for c in relation.columns)
-        return Project(relation, items), again
-
-    @singledispatchmethod
-    def _push(self, relation: Relation) -> Relation:
-        raise InternalError(f"decorrelation does not know {type(relation).__name__}")
-
-    @_push.register
-    def _(self, relation: Filter) -> Relation:
-        return Filter(self.push(relation.input), self._here(relation.predicate))
-
-    @_push.register
-    def _(self, relation: Project) -> Relation:
-        items = tuple((column, self._here(scalar)) for column, scalar in relation.items)
-        return Project(self.push(relation.input), (*items, *((c, reference(c)) for c in self._keys)))
-
-    @_push.register
-    def _(self, relation: Join) -> Relation:
-        left_tied = bool(relation.left.outer & self.twins.keys())
-        right_tied = bool(relation.right.outer & self.twins.keys())
-        condition = self._here(relation.condition)
-        if relation.kind is JoinKind.INNER and not right_tied:
-            return Join(relation.kind, self.push(relation.left), relation.right, condition)
-        if relation.kind is JoinKind.INNER and not left_tied:
-            return Join(relation.kind, relation.left, self.push(relation.right), condition)
-        if relation.kind is not JoinKind.FULL and not right_tied:
-            return Join(relation.kind, self.push(relation.left), relation.right, condition)
-        left = self.push(relation.left)
-        right, again = self._renamed_copy(self.push(relation.right))
-        same = [null_safe_equality(reference(c), reference(again[c])) for c in self._keys]
-        if relation.kind is not JoinKind.FULL:
-            joined = Join(relation.kind, left, right, conjunction((condition, *same)))
-            return _keeping(joined, (*relation.columns, *self._keys))
-        # Every domain column may itself be null, so a constant tells which side a row came from.
-        present = self.factory.new("from_left", t.BOOLEAN)
-        joined = Join(relation.kind, _extended(left, [(present, TRUE)]), right, conjunction((condition, *same)))
-        other, again_other = self._renamed_copy(joined)
-        keys = [
-            (c, case_when(is_not_null(reference(present)), reference(again_other[c]), reference(again[c])))
-            for c in self._keys
-        ]
-        return Project(other, (*((c, reference(c)) for c in relation.columns), *keys))
-
-    @_push.register
-    def _(self, relation: Aggregate) -> Relation:
-        calls = tuple((column, made.map(self._here)) for column, made in relation.calls)
-        below = self.push(relation.input)
-        if not relation.is_global:
-            return replace(relation, input=below, keys=(*relation.keys, *self._keys), calls=calls)
-        fresh = {column: self.factory.like(column) for column, _ in calls}
-        grouped: Relation = Aggregate(below, self._keys, tuple((fresh[c], made) for c, made in calls))
-        grouped, again = self._renamed_copy(grouped)
-        same = conjunction(null_safe_equality(reference(c), reference(again[c])) for c in self._keys)
-        joined = Join(JoinKind.LEFT, self._copy(), grouped, same)
-        filled = [(column, _or_empty(reference(fresh[column]), made)) for column, made in calls]
-        return Project(joined, (*filled, *((c, reference(c)) for c in self._keys)))
-
-    @_push.register
-    def _(self, relation: Window) -> Relation:
-        pushed = _partitioned(relation, self.push(relation.input), list(self._keys))
-        calls = tuple((c, replace(made, function=self._here(made.function))) for c, made in pushed.calls)
-        return replace(pushed, calls=calls)
-
-    @_push.register
-    def _(self, relation: Union) -> Relation:
-        branches = []
-        for branch in relation.branches:
-            pushed, again = self._renamed_copy(self.push(branch))
-            branches.append((pushed, tuple(again[c] for c in self._keys)))
-        return Union(
-            tuple(branch for branch, _ in branches),
-            relation.names + self._keys,
-            tuple(s + more for s, (_, more) in zip(relation.sources, branches, strict=True)),
-        )
-
-    @_push.register
-    def _(self, relation: Limit) -> Relation:
-        return limited_per_key(relation, self.push(relation.input), list(self._keys), self.factory)
-
-    @_push.register
-    def _(self, relation: Generate) -> Relation:
-        return replace(relation, input=self.push(relation.input), generator=self._here(relation.generator))
-
-    @_push.register
-    def _(self, relation: Expand) -> Relation:
-        return replace(relation, input=self.push(relation.input))
-
-    @_push.register
-    def _(self, relation: Values) -> Relation:
-        """Rows that name outer columns: one projection a row."""
-        branches: list[Relation] = []
-        sources: list[tuple[Column, ...]] = []
-        for row in relation.rows:
-            twins = {c: self.factory.like(c) for c in (*relation.names, *self._keys)}
-            cells = tuple((twins[c], self._here(v)) for c, v in zip(relation.names, row, strict=True))
-            branches.append(Project(self._copy(), (*cells, *((twins[c], reference(c)) for c in self._keys))))
-            sources.append(tuple(twins.values()))
-        return Union(tuple(branches), relation.names + self._keys, tuple(sources))
-
-
 # --- small pieces ----------------------------------------------------------------------------------------------------
-
-
-def limited_per_key(relation: Limit, below: Relation, keys: list[Column], factory: ColumnFactory) -> Relation:
-    """The first rows of each key: numbered inside it, and filtered by number."""
-    number = factory.new("row_number", t.INT)
-    order = relation.order
-    function = Scalar.of(exp.RowNumber(), ())
-    if not order:
-        # Any rows will do; Spark wants an order, so take the first column there is.
-        order = (SortKey(below.columns[0]),)
-    numbered = Window(below, ((number, WindowCall(function, tuple(keys), order)),))
-    tests = []
-    if relation.count is not None:
-        tests.append(binary(exp.LTE, reference(number), literal(relation.offset + relation.count)))
-    if relation.offset:
-        tests.append(binary(exp.GT, reference(number), literal(relation.offset)))
-    return _keeping(_filtered(numbered, conjunction(tests)), below.columns)
 
 
 def _global_aggregate(relation: Relation) -> tuple[list[Relation], Aggregate] | None:
@@ -501,39 +350,9 @@ def _global_aggregate(relation: Relation) -> tuple[list[Relation], Aggregate] | 
     return (above, relation) if isinstance(relation, Aggregate) and relation.is_global else None
 
 
-def _or_empty(value: Scalar, made: AggregateCall) -> Scalar:
-    """An aggregate's value, or what it says of no rows."""
-    if made.function in ZERO_WHEN_EMPTY:
-        return call("coalesce", value, literal(0))
-    if made.function in EMPTY_WHEN_EMPTY:
-        return call("coalesce", value, call("array"))
-    return value
-
-
-def _partitioned(window: Window, below: Relation, keys: list[Column]) -> Window:
-    """The same window functions, looking at rows of the same keys only."""
-    calls = tuple(
-        (column, replace(made, partition=tuple(dict.fromkeys((*made.partition, *keys)))))
-        for column, made in window.calls
-    )
-    return Window(below, calls)
-
-
 def _split(predicate: Scalar, outer: Columns) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
     parts = conjuncts(simplify(predicate))
     return tuple(p for p in parts if p.columns & outer), tuple(p for p in parts if not p.columns & outer)
-
-
-def _filtered(relation: Relation, predicate: Scalar) -> Relation:
-    return relation if predicate == TRUE else Filter(relation, predicate)
-
-
-def _extended(relation: Relation, computed: list[tuple[Column, Scalar]]) -> Relation:
-    return Project(relation, (*((c, reference(c)) for c in relation.columns), *computed)) if computed else relation
-
-
-def _keeping(relation: Relation, columns: tuple[Column, ...]) -> Relation:
-    return relation if relation.columns == columns else Project(relation, tuple((c, reference(c)) for c in columns))
 
 
 def _adding(relation: Relation, columns: tuple[Column, ...], result: Column, value: Scalar) -> Relation:

@@ -42,6 +42,7 @@ from slackwater.algebra.types import Type
 from slackwater.errors import InternalError
 from slackwater.sql.block import Block, Stage
 from slackwater.sql.dialect import render
+from slackwater.sql.names import block_name, output_names
 
 LIGHT = 12
 """An expression of up to this many nodes may be repeated rather than named."""
@@ -121,7 +122,7 @@ class _Emitter:
         names = output_names(relation.columns)
         order = list(block.order) if block.stage is Stage.LIMITED else []
         select = block.select([(names[c], block.say(c)) for c in relation.columns], order)
-        name = self._fresh(_table_name(relation))
+        name = self._fresh(block_name(relation))
         self.ctes.append((name, select))
         return name, names
 
@@ -355,7 +356,7 @@ class _Emitter:
                 block = self.closed(block, branch)
             items = [(names[n], block.say(source)) for n, source in zip(relation.names, sources, strict=True)]
             selects.append(block.select(items, []))
-        name = self._fresh(_table_name(relation))
+        name = self._fresh(block_name(relation))
         result = selects[0]
         for select in selects[1:]:
             result = exp.Union(this=result, expression=select, distinct=False)
@@ -449,41 +450,6 @@ def _column(alias: str, name: str) -> exp.Column:
 
 def _data_type(kind: Type) -> exp.DataType:
     return exp.DataType.build(kind.text if kind.is_known else "string", dialect="spark")
-
-
-def output_names(columns: tuple[Column, ...]) -> dict[Column, str]:
-    """The names under which a relation's columns come out of its text."""
-    names: dict[Column, str] = {}
-    taken: set[str] = set()
-    for column in columns:
-        base = column.name.lower() if column.name.isidentifier() else "value"
-        name, number = base, 1
-        while name in taken:
-            number += 1
-            name = f"{base}_{number}"
-        taken.add(name)
-        names[column] = name
-    return names
-
-
-def _table_name(relation: Relation) -> str:
-    """A short name for a block: the first tables below it, and what was done to them."""
-    tables = list(dict.fromkeys(n.table.name.rpartition(".")[2] for n in relation.walk() if isinstance(n, Scan)))
-    main = "_".join(tables[:2]) or "rows"
-    node = relation
-    while isinstance(node, (Filter, Project)):
-        node = node.input
-    match node:
-        case Aggregate():
-            return f"{main}_groups" if node.calls else f"{main}_distinct"
-        case Window():
-            return f"{main}_windows"
-        case Union():
-            return f"{main}_union"
-        case Limit():
-            return f"{main}_top"
-        case _:
-            return f"{main}_rows"
 
 
 def _is_work(relation: Relation) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from slackwater.algebra.relation import Relation, Scan
 from slackwater.algebra.schema import Column, Field, TableSchema
 from slackwater.algebra.types import BIGINT
-from slackwater.sql.emit import output_names
+from slackwater.sql.names import output_names
 from slackwater.time.forms import WEIGHT
 
 
