@@ -129,7 +129,7 @@ def test_no_job_file(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     [
         ("GROUP BY", "GROUP BYE", "line 2, column 56: [PARSE_SYNTAX_ERROR] Syntax error at or near 'BYE'", ""),
         ("s.price", "s.prize", "line 1, column 22: [UNRESOLVED_COLUMN.WITH_SUGGESTION]", ""),
-        ("JOIN customers c", "JOIN customer c", "[TABLE_OR_VIEW_NOT_FOUND]", "did you mean `customers`?"),
+        ("JOIN customers c", "JOIN customer c", "`customer` is no source of this job", "did you mean `customers`?"),
         ("data/customers", "data/clients", "data/clients: no such directory", "must exist"),
         ("key: s_id", "key: id", "its key names no column `id`", "there is c_id, note, price, s_id"),
     ],
@@ -144,6 +144,17 @@ def test_mistakes_of_a_job(job: Path, before: str, after: str, told: str, hint: 
     assert "SQLSTATE" not in err
     assert "Traceback" not in err
     assert not (job / "out" / "small").exists()
+
+
+def test_a_view_of_the_session_is_no_source(spark: SparkSession, job: Path, read: Read) -> None:
+    """It would be read unpinned: whatever it holds at the moment."""
+    spark.sql("SELECT 1 AS c_id, 'new' AS note").createOrReplaceTempView("visitors")
+    try:
+        rewritten(job, "JOIN customers c", "JOIN visitors c")
+        assert main(["run"]) == FAILED
+        assert "`visitors` is no source of this job" in read()[1]
+    finally:
+        spark.catalog.dropTempView("visitors")
 
 
 def test_a_file_that_is_cut_off(job: Path, read: Read) -> None:

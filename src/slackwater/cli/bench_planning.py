@@ -18,6 +18,8 @@ from slackwater.cli.output import Json, Output, measuring, plain, write_file
 from slackwater.cli.tables import WORKLOADS
 from slackwater.errors import UserError
 
+EARLY_WEIGHTS = (0.25, 0.3)
+"""Prices of the early runs unless told: the papers', the last one for all that follow. The deadline's is 1."""
 SHARES = ((50, "p50"), (80, "p80"), (95, "p95"), (100, "max"))
 
 
@@ -117,3 +119,13 @@ def numbered(work: Workload, number: str) -> Query:
     if not number.isdigit() or int(number) not in queries:
         raise UserError(f"{work.name} has no query {number}", hint=f"1 to {max(queries)}")
     return queries[int(number)]
+
+
+def prices(text: str | None, runs: int) -> list[float]:
+    """The weights of so many runs, as told or as usual."""
+    if text is None:
+        return [EARLY_WEIGHTS[min(n, len(EARLY_WEIGHTS) - 1)] for n in range(runs - 1)] + [1.0]
+    try:
+        return [float(part) for part in listed(text)]
+    except ValueError:
+        raise UserError(f"`{text}` are no weights", hint="numbers, e.g. 0.25,0.3,1") from None

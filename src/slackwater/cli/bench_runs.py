@@ -21,16 +21,12 @@ from slackwater.bench.maintenance import MaintenanceBenchmark
 from slackwater.bench.progressive import ProgressiveBenchmark, Ratios
 from slackwater.bench.trial import Failed, Measurements, Result, Setting, measure_all
 from slackwater.bench.workloads import ArrivalPattern, Query, Workload, parse_pattern, workload
-from slackwater.cli.bench_planning import listed, numbered
+from slackwater.cli.bench_planning import listed, numbered, prices
 from slackwater.cli.output import TO_STDOUT, Json, Output, Report, measuring, plain, write_file, write_json
 from slackwater.cli.tables import WORKLOADS
 from slackwater.cli.text import size
-from slackwater.errors import UserError
 from slackwater.spark.session import open_session
 from slackwater.time.timeline import Timeline
-
-EARLY_WEIGHTS = (0.25, 0.3)
-"""Prices of the early runs unless told: the papers', the last one for all that follow. The deadline's is 1."""
 
 Arguments = ParamSpec("Arguments")
 Outcome = TypeVar("Outcome")
@@ -254,7 +250,7 @@ def progressive(
         workload_name, scale_factor, arrivals, numbers, master, repeat, warm_up, data, keep, chart_file, json_file
     )
     shares = asked.pattern.shares
-    timeline = Timeline.of(asked.times, _weights(weights, len(shares)), "final")
+    timeline = Timeline.of(asked.times, prices(weights, len(shares)), "final")
 
     def report(results: Sequence[Result]) -> ProgressiveReport:
         return ProgressiveReport(
@@ -335,12 +331,3 @@ def _bench(output: Output, asked: _Asked, timeline: Timeline, report: Callable[[
         output.stderr.print(Text(f"jobs are in {jobs}"))
     if not all(isinstance(each, Measurements) and each.equal for each in found):
         raise click.exceptions.Exit(1)
-
-
-def _weights(text: str | None, runs: int) -> list[float]:
-    if text is None:
-        return [EARLY_WEIGHTS[min(n, len(EARLY_WEIGHTS) - 1)] for n in range(runs - 1)] + [1.0]
-    try:
-        return [float(part) for part in listed(text)]
-    except ValueError:
-        raise UserError(f"`{text}` are no weights", hint="numbers, e.g. 0.25,0.3,1") from None

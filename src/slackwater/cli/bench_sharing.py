@@ -10,13 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from slackwater.bench.sharing import SharingBenchmark, measure_sharing
-from slackwater.bench.workloads import ArrivalPattern, workload
-from slackwater.cli.bench_planning import listed, numbered
+from slackwater.bench.workloads import parse_pattern, workload
+from slackwater.cli.bench_planning import listed, numbered, prices
 from slackwater.cli.output import Json, Output, measuring, plain
 from slackwater.cli.tables import WORKLOADS
-
-SHARES = (0.6, 0.2, 0.2)
-WEIGHTS = (0.25, 0.3, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +58,8 @@ class SharingReport:
 @click.option("--workload", "workload_name", type=click.Choice(WORKLOADS), default="tpch", show_default=True)
 @click.option("--queries", "numbers", metavar="LIST", help="Only these queries, e.g. 1,2.")
 @click.option("--sf", "scale_factor", type=float, default=1.0, show_default=True, help="Scale factor of the workload.")
+@click.option("--arrivals", default="60/20/20", show_default=True, help="What arrives when: shares, r=4 or delta-big.")
+@click.option("--weights", metavar="LIST", help="The price of work at each run; by default 0.25,0.3,1 or alike.")
 @click.option("--deliver", type=click.Choice(("final", "every")), default="final", show_default=True)
 @click.option(
     "--seconds", type=float, default=60.0, show_default=True, help="Time for each optimum; 0 for greedy alone."
@@ -72,6 +71,8 @@ def sharing(
     workload_name: str,
     numbers: str | None,
     scale_factor: float,
+    arrivals: str,
+    weights: str | None,
     deliver: str,
     seconds: float,
     json_file: str | None,
@@ -79,11 +80,12 @@ def sharing(
     """Compare the states that are shared greedily with the best choice there is, by estimate."""
     work = workload(workload_name)
     chosen = None if numbers is None else [numbered(work, number) for number in listed(numbers)]
+    pattern = parse_pattern(arrivals, work.tables)
     with output.waiting(f"Sharing states of {workload_name} ..."):
         measured = measure_sharing(
             work,
-            ArrivalPattern(shares=SHARES),
-            WEIGHTS,
+            pattern,
+            prices(weights, pattern.runs),
             deliver=deliver,
             queries=chosen,
             scale_factor=scale_factor,

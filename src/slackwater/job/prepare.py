@@ -31,6 +31,7 @@ from slackwater.job.verify import output_fields_of
 from slackwater.spark.analyze import output_fields, user_aggregates
 from slackwater.spark.columns import columns_of_files, files_of_table, spread_of_columns
 from slackwater.spark.statements import run_statement
+from slackwater.sql.undeclared import check_declared
 from slackwater.time.forms import WEIGHT
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Preparation:
             for view in source.whole(name, [now[name]]):
                 run_statement(self.session(), view)
         file = str(self.config.query_file) if self.config.query_file else None
+        check_declared(self.config.query_text, sources, file)
         declared = output_fields(self.session(), self.config.query_text.strip().rstrip(";"), file)
         _check_output_names(declared, file)
         catalog = Catalog.of(source.schema for source in sources.values())

@@ -15,10 +15,9 @@ from pyspark.sql.types import StructType
 
 from slackwater.algebra.schema import Field, TableSchema
 from slackwater.algebra.types import Type
-from slackwater.errors import BindError, ParseError, Place, did_you_mean
+from slackwater.errors import BindError, ParseError, Place
 
 _POSITION = re.compile(r"\bline (\d+),? pos (\d+)")
-_NO_TABLE = "TABLE_OR_VIEW_NOT_FOUND"
 
 
 def output_fields(session: SparkSession, text: str, file: str | None = None) -> tuple[Field, ...]:
@@ -28,21 +27,13 @@ def output_fields(session: SparkSession, text: str, file: str | None = None) -> 
     except ParseException as error:
         raise ParseError(_words(error), place=_place(error, file)) from None
     except AnalysisException as error:
-        raise BindError(_words(error), place=_place(error, file), hint=_hint(session, error)) from None
+        raise BindError(_words(error), place=_place(error, file)) from None
 
 
 def _place(error: AnalysisException, file: str | None) -> Place:
     """Where Spark found the mistake; it counts columns from zero."""
     found = _POSITION.search(str(error))
     return Place(file, int(found[1]), int(found[2]) + 1) if found else Place(file)
-
-
-def _hint(session: SparkSession, error: AnalysisException) -> str | None:
-    if error.getCondition() != _NO_TABLE:
-        return None
-    name = (error.getMessageParameters() or {}).get("relationName", "").strip("`")
-    views = [row["tableName"] for row in session.sql("SHOW TABLES").collect() if row["isTemporary"]]
-    return did_you_mean(name, (view for view in views if "__" not in view))
 
 
 def table_schema(
