@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Self
 
 from slackwater.algebra.scalar import TRUE, Scalar
@@ -94,6 +94,11 @@ class WindowCall:
         return self.function.columns | frozenset(self.partition) | {key.column for key in self.order}
 
 
+@cache
+def _names_of_fields(kind: type[object]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))  # type: ignore[arg-type]
+
+
 class Relation:
     """What all operators share: inputs, columns, and the columns that come from outside."""
 
@@ -129,7 +134,7 @@ class Relation:
 
     @cached_property
     def _fields(self) -> tuple[object, ...]:
-        return tuple(getattr(self, f.name) for f in fields(self))  # type: ignore[arg-type]
+        return tuple(getattr(self, name) for name in _names_of_fields(type(self)))
 
     @cached_property
     def _hash(self) -> int:

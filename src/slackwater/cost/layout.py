@@ -61,11 +61,15 @@ class Machine(Protocol):
 
 
 class Layouts:
-    """The ways to compute one expression, and every part of it, from leaves of which any distribution may be asked."""
+    """The ways to compute one expression, and every part of it.
 
-    def __init__(self, machine: Machine, rows: Rows) -> None:
+    If it is `asking`, any distribution may be asked of a leaf; else leaves are taken as they lie.
+    """
+
+    def __init__(self, machine: Machine, rows: Rows, *, asking: bool = True) -> None:
         self.machine = machine
         self.rows = rows
+        self.asking = asking
         self._known: dict[tuple[int, Required | None], list[Way]] = {}
 
     def ways(self, node: Relation, required: Required | None = None) -> list[Way]:
@@ -82,7 +86,10 @@ class Layouts:
     def _find(self, node: Relation, required: Required | None) -> Iterator[Way]:
         match node:
             case Form():
-                yield NO_WORK if required is None else Way((), ((node, required),), 0.0)
+                if required is None:
+                    yield NO_WORK
+                elif self.asking:
+                    yield Way((), ((node, required),), 0.0)
             case Values():
                 yield NO_WORK
             case Join():

@@ -151,8 +151,8 @@ class EngineCost:
     def layout(self, tree: Relation, rows: Rows, given: Given | None = None) -> Way:
         """The cheapest way to compute an expression over leaves that lie so."""
         met = _met(given or {})
-        possible = (way for way in self.ways(tree, rows) if all(met(demand) for demand in way.demands))
-        return min(possible, key=lambda way: way.price)
+        ways = Layouts(self, rows, asking=bool(given)).ways(tree)
+        return min((way for way in ways if all(map(met, way.demands))), key=lambda way: way.price)
 
     def ways(self, tree: Relation, rows: Rows, required: Required | None = None) -> list[Way]:
         """The ways to compute an expression so that it lies as required; see `Layouts.ways`."""
