@@ -134,7 +134,7 @@ class Relation:
 
     @cached_property
     def _fields(self) -> tuple[object, ...]:
-        return tuple(getattr(self, name) for name in _names_of_fields(type(self)))
+        return tuple(getattr(self, name) for name in _names_of_fields(type(self)))  # type: ignore[arg-type]
 
     @cached_property
     def _hash(self) -> int:
