@@ -35,6 +35,7 @@ from slackwater.memo.positive import positive_part
 from slackwater.memo.show import show_memo
 from slackwater.plan.alternatives import explain_alternatives
 from slackwater.plan.explain import explain
+from slackwater.plan.plan import ONLY
 from slackwater.plan.planner import Options, Planning, plan_query
 from slackwater.plan.serialize import plan_from_json, plan_to_json
 from slackwater.rules.catalogue import EXPLORE_RULES, RULES, RuleBook
@@ -134,7 +135,8 @@ def show_workload_plan(cell: Cell) -> str:
 
 @command("alternatives", *PROBLEM)
 def show_alternatives(cell: Cell) -> str:
-    return "\n\n".join(str(comparison) for comparison in explain_alternatives(*problem_of(cell)))
+    query, known, timeline, options = problem_of(cell)
+    return "\n\n".join(map(str, explain_alternatives({ONLY: query}, known, timeline, options)))
 
 
 @command("memo", *PROBLEM)

@@ -18,7 +18,7 @@ from slackwater.cost.model import RowsCost
 from slackwater.plan.alternatives import ALL, BATCH, explain_alternatives
 from slackwater.plan.draw import plan_to_dot, plan_to_html, plan_to_mermaid
 from slackwater.plan.explain import explain, number, timeline, verdict
-from slackwater.plan.plan import Plan
+from slackwater.plan.plan import ONLY, Plan
 from slackwater.plan.planner import Options, plan_query
 from slackwater.rules.catalogue import METHODS
 from slackwater.rules.normalize import normalize
@@ -144,7 +144,7 @@ def test_alternatives(deliver: str, count: int) -> None:
     query = canonical(normalize(bind("SELECT t.k, sum(w) AS s FROM t LEFT JOIN u USING (k) GROUP BY t.k", CATALOG)))
     timeline = Timeline.of(["a", "b", "c"], [0.2, 0.2, 1], deliver)
     options = Options(model=RowsCost())
-    comparisons = explain_alternatives(query, KNOWN, timeline, options)
+    comparisons = explain_alternatives({ONLY: query}, KNOWN, timeline, options)
     assert len(comparisons) == count
     plan = plan_query(query, KNOWN, timeline, options).plan
     whole = comparisons[0]
@@ -159,7 +159,7 @@ def test_alternatives(deliver: str, count: int) -> None:
 
 def test_where_batch_wins_methods_show_how_far_off_they_are() -> None:
     query = canonical(normalize(bind("SELECT k, w FROM u WHERE w > 3", CATALOG)))
-    (found,) = explain_alternatives(query, KNOWN, Timeline.of(["a", "b", "c"]), Options())
+    (found,) = explain_alternatives({ONLY: query}, KNOWN, Timeline.of(["a", "b", "c"]), Options())
     assert found.batch_wins
     assert "batch wins" in str(found)
     maintain, *_, winner, batch = found.candidates
@@ -189,7 +189,8 @@ def test_at_the_first_run_there_is_nothing_to_keep() -> None:
 
 def test_alternatives_of_one_method_alone() -> None:
     query = canonical(normalize(bind("SELECT k, sum(v) AS s FROM t GROUP BY k", CATALOG)))
-    (only,) = explain_alternatives(query, KNOWN, Timeline.of(["a", "b", "c"]), Options(methods=("maintain",)))
+    options = Options(methods=("maintain",))
+    (only,) = explain_alternatives({ONLY: query}, KNOWN, Timeline.of(["a", "b", "c"]), options)
     assert [candidate.name for candidate in only.candidates] == ["maintain", ALL, BATCH]
 
 

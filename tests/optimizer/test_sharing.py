@@ -5,24 +5,18 @@ from __future__ import annotations
 import random
 from itertools import combinations
 
-import duckdb
 import pyarrow as pa
 import pytest
 
-from slackwater.algebra.canonical import Canonicalizer
 from slackwater.bench.optimum import optimum
 from slackwater.bench.sharing import chooser_of
 from slackwater.cost.model import EngineCost
 from slackwater.cost.objective import LastRunFirst, Objective, WeightedSum, amount
-from slackwater.engine.compile import step_sql
 from slackwater.engine.simulate import Simulator
-from slackwater.engine.tables import Tables
-from slackwater.plan.plan import Plan, Purpose
-from slackwater.plan.planner import Options, plan_queries
-from slackwater.rules.normalize import normalize
+from slackwater.plan.plan import Purpose
+from slackwater.plan.planner import Options
 from slackwater.search.choose import Chooser
 from slackwater.search.share import Sharing
-from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline
 
 SALES = pa.schema([("o_id", pa.int64()), ("cat", pa.string()), ("price", pa.int64())])
@@ -112,52 +106,3 @@ def test_a_part_that_is_read_twice_is_computed_once_where_that_pays() -> None:
     once = [step for step in plan.steps if step.purpose is not Purpose.OUTPUT]
     assert once
     assert all(step.benefit > 0 and step.size > 0 for step in once)
-
-
-# --- several queries -------------------------------------------------------------------------------------------------
-
-QUERIES = {
-    "by_cat": "SELECT cat, sum(price) AS total FROM sales WHERE price > 10 GROUP BY cat",
-    "best": "SELECT max(total) AS most FROM (SELECT cat, sum(price) AS total FROM sales WHERE price > 10 GROUP BY cat)",
-}
-
-
-def together(tables: Tables, names: tuple[str, ...], deliver: str = "every") -> Plan:
-    naming = Canonicalizer()
-    queries = {name: naming.query(normalize(bind(QUERIES[name], tables.catalog))) for name in names}
-    timeline = Timeline.of(["a", "b", "c"], [0.2, 0.3, 1.0], deliver)
-    return plan_queries(queries, tables.statistics, timeline, Options(exact=True, model=NO_WAITING)).plan
-
-
-def test_queries_planned_together_share_what_they_have_in_common() -> None:
-    tables = Tables(arrivals(), None)
-    both = together(tables, ("by_cat", "best"))
-    alone = [together(tables, (name,)) for name in QUERIES]
-    assert both.rank < sum(plan.rank for plan in alone)
-
-
-def rows_of(table: pa.Table) -> list[tuple[object, ...]]:
-    return [tuple(row.values()) for row in table.to_pylist()]
-
-
-@pytest.mark.parametrize("deliver", ["final", "every"])
-def test_queries_planned_together_answer_as_each_alone(deliver: str) -> None:
-    data = arrivals(600)
-    tables = Tables(data, None)
-    plan = together(tables, tuple(QUERIES), deliver)
-    answered = []
-    with tables.states() as states:
-        for run in plan.runs:
-            everything = pa.concat_tables(data["sales"][:run])
-            for step in plan.run(run):
-                text = step_sql(step, "duckdb")
-                if step.query is None:
-                    states.save(step.name, text)
-                    continue
-                name = step.name.removeprefix("output_").rpartition("_")[0]
-                expected = duckdb.sql(QUERIES[name].replace("FROM sales", "FROM everything")).fetchall()
-                assert sorted(rows_of(states.query(text))) == sorted(expected), f"{name} at run {run}"
-                answered.append((name, run))
-    assert everything.num_rows == 1000
-    runs = (3,) if deliver == "final" else (1, 2, 3)
-    assert sorted(answered) == sorted((name, run) for name in QUERIES for run in runs)

@@ -14,6 +14,7 @@ from slackwater.cost.layout import Rows
 from slackwater.cost.model import RowsCost, WhereverItLies
 from slackwater.engine.simulate import Simulation, simulate
 from slackwater.memo.positive import positive_part
+from slackwater.plan.plan import ONLY
 from slackwater.rules.catalogue import METHODS
 from slackwater.search.cells import Cell
 from slackwater.sql.emit import emit
@@ -113,7 +114,7 @@ class Forms:
         self.data = arrivals()
         self.planning = planned(self.data, method, sql=SALES_STATUS).planning
         self.memo = self.planning.memo
-        self.group = self.memo[self.planning.root.group]
+        self.group = self.memo[self.planning.roots[ONLY].group]
 
     def delta(self, run: int) -> list[Row]:
         return self.rows_of(self.memo.delta(self.group.id, OLD, self.group.tables), run)

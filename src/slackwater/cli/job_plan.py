@@ -16,7 +16,7 @@ from slackwater.job.job import Job
 from slackwater.memo.show import show_memo
 from slackwater.plan.alternatives import Comparison, explain_alternatives
 from slackwater.plan.explain import explain as explained
-from slackwater.plan.plan import Plan
+from slackwater.plan.plan import ONLY, Plan
 from slackwater.plan.planner import Planning
 from slackwater.plan.serialize import plan_to_value
 from slackwater.search.show import show_trace
@@ -77,7 +77,9 @@ def explain_job(
     plan = planned.plan if planned is not None and not begun else job.plan()
     comparisons: tuple[Comparison, ...] = ()
     if alternatives and planned is not None and planned.query is not None:
-        comparisons = explain_alternatives(planned.query, planned.statistics, job.config.timeline, planned.options)
+        comparisons = explain_alternatives(
+            {ONLY: planned.query}, planned.statistics, job.config.timeline, planned.options
+        )
     return JobExplanation(
         plan,
         run,

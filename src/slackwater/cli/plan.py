@@ -31,7 +31,7 @@ from slackwater.memo.show import show_memo
 from slackwater.plan.alternatives import Comparison, explain_alternatives
 from slackwater.plan.draw import plan_to_dot, plan_to_html, plan_to_mermaid
 from slackwater.plan.explain import explain as explained
-from slackwater.plan.plan import Plan
+from slackwater.plan.plan import ONLY, Plan
 from slackwater.plan.planner import Options, Planning, plan_query
 from slackwater.plan.serialize import plan_to_value
 from slackwater.rules.catalogue import METHODS
@@ -61,7 +61,7 @@ class Problem:
         return plan_query(self.query, self.statistics, self.timeline, self.options)
 
     def comparisons(self) -> tuple[Comparison, ...]:
-        return explain_alternatives(self.query, self.statistics, self.timeline, self.options)
+        return explain_alternatives({ONLY: self.query}, self.statistics, self.timeline, self.options)
 
 
 @dataclass(frozen=True)

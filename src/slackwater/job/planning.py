@@ -19,7 +19,7 @@ from slackwater.catalog.table import Catalog
 from slackwater.cost.model import EngineCost
 from slackwater.errors import UnsupportedError, UserError
 from slackwater.job.sections import JobConfig, Refresh
-from slackwater.plan.plan import Plan, Purpose, Step
+from slackwater.plan.plan import ONLY, Plan, Purpose, Step
 from slackwater.plan.planner import Options, Planning, plan_query
 from slackwater.rules.catalogue import EXPLORE_RULES
 from slackwater.rules.normalize import normalize
@@ -131,7 +131,7 @@ def not_incremental(planning: Planning) -> list[str]:
     """
     memo = planning.memo
     found: list[str] = []
-    group = memo[planning.root.group]
+    group = memo[planning.roots[ONLY].group]
     while isinstance(group.expressions[0], (Project, Limit)):
         (below,) = group.expressions[0].inputs
         group = memo[memo.insert(below).group]

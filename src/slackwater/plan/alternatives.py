@@ -8,7 +8,7 @@ with other options.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from slackwater.algebra.relation import Query
@@ -16,7 +16,7 @@ from slackwater.catalog.statistics import Statistics
 from slackwater.cost.objective import Vector
 from slackwater.plan.explain import number
 from slackwater.plan.plan import Plan
-from slackwater.plan.planner import Options, plan_query
+from slackwater.plan.planner import Options, plan_queries
 from slackwater.plan.serialize import Json
 from slackwater.rules.catalogue import METHODS
 from slackwater.time.timeline import Timeline
@@ -98,20 +98,20 @@ class Comparison:
 
 
 def explain_alternatives(
-    query: Query, statistics: Statistics, timeline: Timeline, options: Options | None = None
+    queries: Mapping[str, Query], statistics: Statistics, timeline: Timeline, options: Options | None = None
 ) -> tuple[Comparison, ...]:
     """The candidates for the schedule as a whole and, where several runs deliver, for each of them alone."""
     settings = options or Options()
-    whole = _compare(query, statistics, timeline, settings)
+    whole = _compare(queries, statistics, timeline, settings)
     if len(timeline.deliver) == 1:
         return (whole,)
     alone = (replace(timeline, deliver=frozenset((run,))) for run in sorted(timeline.deliver))
-    return (whole, *(_compare(query, statistics, each, settings) for each in alone))
+    return (whole, *(_compare(queries, statistics, each, settings) for each in alone))
 
 
-def _compare(query: Query, statistics: Statistics, timeline: Timeline, settings: Options) -> Comparison:
+def _compare(queries: Mapping[str, Query], statistics: Statistics, timeline: Timeline, settings: Options) -> Comparison:
     def planned(options: Options) -> Plan:
-        return plan_query(query, statistics, timeline, options).plan
+        return plan_queries(queries, statistics, timeline, options).plan
 
     winner = planned(settings)
     methods = settings.methods if settings.methods is not None else METHODS

@@ -11,7 +11,7 @@ from slackwater.algebra.schema import Column
 from slackwater.cost.width import row_width
 from slackwater.errors import InternalError
 from slackwater.memo.memo import Memo
-from slackwater.plan.plan import Purpose, Step
+from slackwater.plan.plan import Purpose, Step, answer_of, output_name
 from slackwater.search.cells import Cell, Cells, source_of
 from slackwater.search.choose import Choice
 from slackwater.search.space import Key
@@ -23,15 +23,17 @@ from slackwater.time.version import OLD, Mask
 
 @dataclass(frozen=True)
 class Delivery:
-    """The answer of a query, at a run: the rows of a cell, computed then or before.
-
-    A query that is the only one needs no name.
-    """
+    """The answer of a query, at a run: the rows of a cell, computed then or before."""
 
     key: Key
     run: int
     name: str
     query: Query
+
+    @property
+    def step(self) -> str:
+        """The name of the step that delivers it."""
+        return output_name(self.name, self.run)
 
 
 @dataclass
@@ -50,6 +52,9 @@ class StepBuilder:
     shared: Collection[Key]
     _names: dict[Key, str] = field(default_factory=dict)
     _taken: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._taken |= {delivery.step for delivery in self.deliveries}
 
     def steps(self) -> list[Step]:
         """All steps, run by run, each after the steps it reads."""
@@ -106,12 +111,21 @@ class StepBuilder:
         )
 
     def _output(self, delivery: Delivery) -> Step:
-        run, name = delivery.run, delivery.name
-        relation, rules, cost = self._read(delivery.key, run)
+        relation, rules, cost = self._read(delivery.key, delivery.run)
         rows = self.cells.estimate(delivery.key[0]).rows
         query = delivery.query.with_relation(relation)
-        step, meaning = (f"output_{name}_{run}", f"the answer of {name}") if name else (f"output_{run}", "the answer")
-        return Step(run, step, Purpose.OUTPUT, relation, meaning, rules, rows, cost, query)
+        return Step(
+            delivery.run,
+            delivery.step,
+            Purpose.OUTPUT,
+            relation,
+            answer_of(delivery.name),
+            rules,
+            rows,
+            cost,
+            query,
+            answers=delivery.name,
+        )
 
     def _read(self, key: Key, run: int) -> tuple[Relation, tuple[str, ...], float]:
         """A cell as a run reads it: from its state, or written in place."""

@@ -22,7 +22,7 @@ from slackwater.plan.explain import (
     timeline_rows,
     verdict,
 )
-from slackwater.plan.plan import Plan, Purpose, Step
+from slackwater.plan.plan import Plan, Purpose, Step, answer_of
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def _title(plan: Plan, run: int) -> str:
 
 def _label(plan: Plan, step: Step) -> list[str]:
     if step.purpose is Purpose.OUTPUT:
-        return ["deliver the answer"]
+        return [f"deliver {answer_of(step.answers)}"]
     verb = "save" if step.purpose is Purpose.STATE else "keep"
     return [f"{verb} {step.name}", meaning(plan, step)]
 
@@ -148,6 +148,7 @@ def _html_step(plan: Plan, step: Step) -> Iterator[str]:
     notes = [f"about {count(step.rows)}"]
     notes += [f"for {', '.join(plan.time(r) for r in readers(plan, step))}"] if readers(plan, step) else []
     notes += [f"loads {', '.join(loads(plan, step))}"] if loads(plan, step) else []
-    title = ": ".join(_label(plan, step)) if step.purpose is not Purpose.OUTPUT else "deliver the answer"
+    notes += [f"serves {', '.join(plan.serves(step))}"] if any(plan.queries) else []
+    title = ": ".join(_label(plan, step))
     yield f"<details><summary>{escape(title)} ({escape('; '.join(notes))})</summary>"
     yield f"<pre>{escape(step_tree(plan, step))}</pre></details>"

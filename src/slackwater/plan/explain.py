@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from slackwater.algebra.relation import Relation, Scan, Values
 from slackwater.algebra.show import show
-from slackwater.plan.plan import Plan, Purpose, Step
+from slackwater.plan.plan import Plan, Purpose, Step, answer_of
 
 _SOURCE = re.compile(r"^(?P<table>.+)__(?P<kind>[vd])(?P<run>\d+)$")
 _RUN = re.compile(r"\b(at|after) run (\d+)\b")
@@ -44,20 +44,30 @@ def timeline_rows(plan: Plan) -> list[tuple[str, ...]]:
         for run in readers(plan, state):
             marks[run - 1] = "load"
         found.append((state.name, *marks))
-    answer = ["deliver" if run in plan.delivers else "" for run in plan.runs]
-    return [*found, ("answer", *answer)]
+    for query in plan.queries:
+        due = {step.run for step in plan.steps if step.purpose is Purpose.OUTPUT and step.answers == query}
+        answer = ["deliver" if run in due else "" for run in plan.runs]
+        found.append((answer_of(query).removeprefix("the "), *answer))
+    return found
 
 
 def worth(plan: Plan) -> str:
-    """What every saved or shared part costs and brings: its step, its bytes, the plan without it, who reads it."""
-    table = [("", "cost", "brings", "bytes", "read by")]
+    """What every saved or shared part costs and brings: its step, its bytes, the plan without it, who reads it.
+
+    Where queries have names, it says which of them a part serves.
+    """
+    named = any(plan.queries)
+    table = [("", "cost", "brings", "bytes", *(("serves",) if named else ()), "read by")]
     for step in plan.steps:
         if step.purpose is Purpose.OUTPUT:
             continue
         who = [f"{reader.name} ({plan.time(reader.run)})" for reader in plan.steps if step.name in reader.reads()]
-        table.append((step.name, number(step.cost), number(step.benefit), number(round(step.size)), ", ".join(who)))
-    first, *numbers = (max(len(row[i]) for row in table) for i in range(4))
-    lines = ((row[0].ljust(first), *map(str.rjust, row[1:4], numbers), row[4]) for row in table)
+        served = (", ".join(plan.serves(step)),) if named else ()
+        size = number(round(step.size))
+        table.append((step.name, number(step.cost), number(step.benefit), size, *served, ", ".join(who)))
+    *widths, _ = (max(map(len, column)) for column in zip(*table, strict=True))
+    sides = (str.ljust, str.rjust, str.rjust, str.rjust, str.ljust)
+    lines = ((*(side(cell, w) for side, cell, w in zip(sides, row, widths, strict=False)), row[-1]) for row in table)
     return "\n".join("  ".join(line) for line in lines)
 
 
@@ -139,12 +149,14 @@ def _step_lines(plan: Plan, step: Step, *, costs: bool, rows: bool) -> Iterator[
         case Purpose.SCRATCH:
             title = f"keep {step.name} for this run"
         case Purpose.OUTPUT:
-            title = "deliver the answer"
+            title = f"deliver {answer_of(step.answers)}"
     notes = [f"about {count(step.rows)}"] if rows else []
     notes += [f"cost {number(step.cost)}"] if costs else []
     yield title + (f" ({', '.join(notes)})" if notes else "")
     if step.purpose is not Purpose.OUTPUT:
         yield f"  {meaning(plan, step)}"
+        if any(plan.queries):
+            yield f"  serves {', '.join(plan.serves(step))}"
     if found := loads(plan, step):
         yield f"  loads {', '.join(found)}"
     yield from ("    " + line for line in step_tree(plan, step).splitlines())

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from slackwater.algebra.relation import Query, Relation, Scan
 from slackwater.cost.objective import Vector
+
+ONLY: Final = ""
+"""The name of a query that is the only one: it needs none."""
 
 
 class Purpose(StrEnum):
@@ -42,10 +46,22 @@ class Step:
     """The bytes of what it saves."""
     benefit: float = 0.0
     """What the plan would cost more, by its objective, if this were not saved."""
+    answers: str = ONLY
+    """The query whose answer it delivers."""
 
     def reads(self) -> tuple[str, ...]:
         """Names of the tables and states it scans."""
         return tuple(dict.fromkeys(n.table.name for n in self.relation.walk() if isinstance(n, Scan)))
+
+
+def output_name(query: str, run: int) -> str:
+    """The name of the step that delivers a query's answer at a run."""
+    return f"output_{query}_{run}" if query else f"output_{run}"
+
+
+def answer_of(query: str) -> str:
+    """A query's answer, in words."""
+    return f"the answer of {query}" if query else "the answer"
 
 
 @dataclass(frozen=True)
@@ -92,6 +108,22 @@ class Plan:
     def delivers(self) -> tuple[int, ...]:
         """The runs with an answer."""
         return tuple(dict.fromkeys(step.run for step in self.steps if step.purpose is Purpose.OUTPUT))
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """The queries that it answers."""
+        return tuple(dict.fromkeys(step.answers for step in self.steps if step.purpose is Purpose.OUTPUT))
+
+    def serves(self, step: Step) -> tuple[str, ...]:
+        """The queries whose answers a step goes into, directly or through others."""
+        found, waiting = {step.name: step}, [step]
+        while waiting:
+            name = waiting.pop().name
+            new = {reader.name: reader for reader in self.steps if name in reader.reads() and reader.name not in found}
+            found |= new
+            waiting += new.values()
+        served = {each.answers for each in found.values() if each.purpose is Purpose.OUTPUT}
+        return tuple(query for query in self.queries if query in served)
 
     @property
     def states(self) -> tuple[Step, ...]:

@@ -19,7 +19,7 @@ from slackwater.cost.objective import Objective, Vector, WeightedSum, checked, e
 from slackwater.memo.check import MemoCheck
 from slackwater.memo.memo import Memo
 from slackwater.plan.build import Delivery, StepBuilder
-from slackwater.plan.plan import Plan
+from slackwater.plan.plan import ONLY, Plan
 from slackwater.plan.total import saved_cells, total_cost
 from slackwater.rules.catalogue import RuleBook, SearchRule
 from slackwater.search.cells import Cells, Measure
@@ -52,7 +52,7 @@ class Options:
     measure: Measure | None = None
     """Counts rows instead of estimating them, where the data is at hand."""
     keeping: bool = False
-    """Whether the last delivery must use changing rows of an earlier run, even where batch is cheaper: to compare."""
+    """Whether every query must use changing rows of an earlier run, even where batch is cheaper: to compare."""
     sharing: bool = True
     """Whether parts that are used more than once may be computed once: to compare."""
     check_memo: bool = False
@@ -73,7 +73,8 @@ class Planning:
     memo: Memo
     cells: Cells
     trace: Trace
-    root: Form
+    roots: dict[str, Form]
+    """The answer of each query, by its name."""
     choices: dict[Key, Choice]
     deliveries: tuple[Delivery, ...]
     explore_seconds: float
@@ -82,7 +83,7 @@ class Planning:
 
 def plan_query(query: Query, statistics: Statistics, timeline: Timeline, options: Options | None = None) -> Planning:
     """The best plan for a canonical query over a schedule."""
-    return plan_queries({"": query}, statistics, timeline, options)
+    return plan_queries({ONLY: query}, statistics, timeline, options)
 
 
 def plan_queries(
@@ -103,6 +104,7 @@ def plan_queries(
         Delivery((cells.cell(root, run), run), run, name, queries[name])
         for run in sorted(timeline.deliver)
         for name, root in roots.items()
+        if run in timeline.due(name)
     )
     best = _chosen(cells, deliveries, timeline, settings, objective)
     batch = _chosen(cells, deliveries, timeline, settings, objective, batch=True)
@@ -124,8 +126,7 @@ def plan_queries(
         tuple(trace.limits),
         timeline.weights,
     )
-    root = next(iter(roots.values()))
-    return Planning(plan, memo, cells, trace, root, best.choices, deliveries, explored - started, chosen - explored)
+    return Planning(plan, memo, cells, trace, roots, best.choices, deliveries, explored - started, chosen - explored)
 
 
 def _explored(
@@ -207,8 +208,11 @@ def _chosen(
     sharing.share_unsettled()
     choices = chooser.choices()
     forced: dict[int, Forced] = {}
-    if settings.keeping and not batch and not _keeps(choices):
-        forced = chooser.keeping(roots[-1])
+    if settings.keeping and not batch:
+        for name in dict.fromkeys(delivery.name for delivery in deliveries):
+            own = [root for delivery, root in zip(deliveries, roots, strict=True) if delivery.name == name]
+            if not _keeps(choices, [space[chooser.supplier(root)].key for root in own]):
+                forced |= chooser.keeping(own[-1])
         choices = chooser.choices(forced)
     suppliers = [root if root in forced else chooser.supplier(root) for root in roots]
     made = tuple(replace(d, key=space[number].key) for d, number in zip(deliveries, suppliers, strict=True))
@@ -218,10 +222,15 @@ def _chosen(
     return _Chosen(choices, made, shared, cost, worth)
 
 
-def _keeps(choices: Mapping[Key, Choice]) -> bool:
-    """Whether any run loads changing rows of an earlier one."""
-    return any(
-        source[1] < run and source[0].interval > 0 and choices[source].tree is not None
-        for (_, run), choice in choices.items()
-        for source in choice.inputs
-    )
+def _keeps(choices: Mapping[Key, Choice], delivered: list[Key]) -> bool:
+    """Whether any run loads changing rows of an earlier one on the way to what is delivered."""
+    below, waiting = set(delivered), list(delivered)
+    while waiting:
+        key = waiting.pop()
+        for source in choices[key].inputs:
+            if source[1] < key[1] and source[0].interval > 0 and choices[source].tree is not None:
+                return True
+            if source not in below:
+                below.add(source)
+                waiting.append(source)
+    return False

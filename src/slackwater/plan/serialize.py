@@ -36,7 +36,7 @@ from slackwater.algebra.schema import Column, ColumnId, Field, TableSchema
 from slackwater.algebra.types import Type
 from slackwater.algebra.written import read_scalar, write_scalar
 from slackwater.errors import InternalError, Place, SlackwaterError, UserError
-from slackwater.plan.plan import Plan, Purpose, Step
+from slackwater.plan.plan import ONLY, Plan, Purpose, Step
 
 FORMAT = "slackwater-plan"
 VERSION = 2
@@ -117,6 +117,7 @@ class _Writer:
             "benefit": step.benefit,
             "relation": self.relation(step.relation),
             "query": None if step.query is None else self._query(step.query),
+            **({"answers": step.answers} if step.answers else {}),
         }
 
     def _query(self, query: Query) -> Entry:
@@ -308,6 +309,7 @@ class _Reader:
             None if query is None else self._query(_entry(query)),
             _number(entry["size"]),
             _number(entry["benefit"]),
+            _string(entry.get("answers", ONLY)),
         )
 
     def _query(self, entry: dict[str, object]) -> Query:

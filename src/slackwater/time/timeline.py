@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from slackwater.errors import UserError, did_you_mean
@@ -12,18 +12,22 @@ from slackwater.errors import UserError, did_you_mean
 class Timeline:
     """t1 < … < tk. Runs count from one; run 0 is "before anything arrived".
 
-    `weights` is the price of a unit of work at each run; `deliver` the runs whose answer the user wants.
+    `weights` is the price of a unit of work at each run; `deliver` the runs whose answer the user wants. A
+    query that some of these do not deliver has its own `by_query`.
     """
 
     times: tuple[str, ...]
     weights: tuple[float, ...]
     deliver: frozenset[int]
+    by_query: tuple[tuple[str, frozenset[int]], ...] = ()
 
     @staticmethod
     def of(
-        times: Sequence[str], weights: Sequence[float] | None = None, deliver: str | Iterable[str | int] = "final"
+        times: Sequence[str],
+        weights: Sequence[float] | None = None,
+        deliver: str | Iterable[str | int] | Mapping[str, str | Iterable[str | int]] = "final",
     ) -> Timeline:
-        """A checked timeline. `deliver` is `final`, `every`, or a list of times or run numbers."""
+        """A checked timeline. `deliver` is `final`, `every`, or a list of times or run numbers; or that by query."""
         names = tuple(str(time) for time in times)
         if not names:
             raise UserError("a schedule needs at least one run", hint='e.g. ["14:00", "24:00"]')
@@ -39,7 +43,12 @@ class Timeline:
             raise UserError(f"{len(prices)} weights for {len(names)} runs", hint="one weight a run")
         if any(not w >= 0 for w in prices):
             raise UserError("a weight is negative or not a number", hint="weights are prices: zero or more")
-        return Timeline(names, prices, _delivering(names, deliver))
+        if not isinstance(deliver, Mapping):
+            return Timeline(names, prices, _delivering(names, deliver))
+        by_query = {query: _delivering(names, runs) for query, runs in deliver.items()}
+        any_of_them = frozenset[int]().union(*by_query.values())
+        differing = tuple((query, runs) for query, runs in by_query.items() if runs != any_of_them)
+        return Timeline(names, prices, any_of_them, differing)
 
     @property
     def runs(self) -> range:
@@ -48,6 +57,10 @@ class Timeline:
     @property
     def last(self) -> int:
         return len(self.times)
+
+    def due(self, query: str) -> frozenset[int]:
+        """The runs that deliver the answer of a query: all that deliver, unless it has some of its own."""
+        return dict(self.by_query).get(query, self.deliver) & self.deliver
 
     def weight(self, run: int) -> float:
         return self.weights[run - 1]
