@@ -68,6 +68,10 @@ def test_may_move(text: str, wanted: bool) -> None:
     "text, wanted",
     [
         ("a > NULL", True),
+        ("a > CAST(NULL AS INT)", True),
+        ("CAST(NULL AS INT) IS NOT NULL", True),
+        ("coalesce(CAST(NULL AS INT), 1) = 2", True),
+        ("coalesce(CAST(NULL AS INT), a) = 2", False),
         ("1 = 2", True),
         ("a > 1 AND 1 = 2", True),
         ("CASE WHEN false THEN true END", True),

@@ -1,15 +1,17 @@
 """Random queries in which a table meets itself again: beside its own groups, or grouped twice.
 
 An aggregate of one's own group in a comparison, keys of groups that pass a HAVING, a partner of the same key with
-another value, two aggregates by one key, joins around an outer one. Conditions on the two occurrences are the same now
+another value, two aggregates by one key, joins around an outer one, sums over an outer join of what either side brings.
+Conditions on the two occurrences are the same now
 and then, and sometimes one occurrence has a condition more.
 """
 
 from __future__ import annotations
 
 from tests.strategies.expressions import COMPARISONS
-from tests.strategies.model import Column, Origin, Scope, Select, Term
+from tests.strategies.model import Column, Origin, Scope, Select, Term, wider
 from tests.strategies.subqueries import Subqueries
+from tests.strategies.tables import Kind
 
 from slackwater.algebra.schema import TableSchema
 
@@ -27,6 +29,7 @@ class Reunions(Subqueries):
             self._with_other_partners,
             self._grouped_twice,
             self._joined_around,
+            self._added_up_by_cases,
         )
         return self.choices.pick(made)(schema)
 
@@ -173,3 +176,37 @@ class Reunions(Subqueries):
             text += f" JOIN {other.text} ON {near.text} = {self.column_like(Scope(other.terms), near.kind).text}"
             terms += other.terms
         return self._finished(terms, text, self._conditions(first))
+
+    def _added_up_by_cases(self, schema: TableSchema) -> Select:
+        """Sums over an outer join of a value that now the one side brings and now the other."""
+        first, optional = self.table(schema), self.table(self.choices.pick(self.schemas))
+        key = self._key(first)
+        meets = self.column_like(Scope(optional.terms), key.kind)
+        own = [f" AND {test}" for test in self._conditions(optional)]
+        text = f"{first.text} LEFT JOIN {optional.text} ON {key.text} = {meets.text}{''.join(own)}"
+        keys = self.choices.several((*first.terms, meets), 0, 2)
+        made = [self._sum_by_cases(first, optional) for _ in range(self.choices.between(1, 2))]
+        names = [self.fresh("x") for _ in (*keys, *made)]
+        items = tuple(f"{term.text} AS {name}" for term, name in zip((*keys, *made), names, strict=True))
+        columns = tuple(Column(n, t.kind, t.exact) for n, t in zip(names, (*keys, *made), strict=True))
+        group = ", ".join(dict.fromkeys(key.text for key in keys))
+        return Select(items, columns, text, " AND ".join(self._conditions(first)), group=group)
+
+    def _sum_by_cases(self, first: Origin, optional: Origin) -> Term:
+        sides = Scope(first.terms), Scope(optional.terms)
+        kind = self.choices.pick((Kind.INT, Kind.INT, Kind.DECIMAL))
+        mine, theirs = (self.value(side, kind) for side in self.choices.several(sides, 2, 2))
+        tested, test = self.column(sides[1]).text, self.condition(self.choices.pick(sides), 1)
+        value = self.choices.pick(
+            (
+                f"if({tested} IS NULL, {mine.text}, -({theirs.text}))",
+                f"coalesce({theirs.text}, {mine.text})",
+                f"CASE WHEN {test} THEN {mine.text} WHEN {tested} IS NOT NULL THEN {theirs.text} END",
+                mine.text,
+            )
+        )
+        asked = f" FILTER (WHERE {self.condition(self.choices.pick(sides), 1)})" if self.choices.chance(4) else ""
+        if self.choices.chance(3):
+            return Term(f"count({value}){asked}", Kind.BIGINT)
+        of = wider(mine.kind, theirs.kind)
+        return Term(f"sum({value}){asked}", Kind.BIGINT if of.is_whole else of)

@@ -1,7 +1,8 @@
 """Scalars worked out as far as constants allow, with SQL's three truth values and Spark's types.
 
 Only what cannot change a type, an error or a null is folded: whole numbers that stay within int, comparisons of
-literals, AND/OR/NOT, CASE and IF with constant conditions, dates moved by whole days, months or years.
+literals, AND/OR/NOT, CASE and IF with constant conditions, COALESCE of nulls, dates moved by whole days, months or
+years.
 """
 
 from __future__ import annotations
@@ -151,7 +152,7 @@ def _fold(tree: exp.Expr, types: Types | None) -> exp.Expr:
         case exp.If():
             return _of_the_same_type(tree, _if(tree), types)
         case exp.Coalesce():
-            return _coalesce(tree)
+            return _of_the_same_type(tree, _coalesce(tree), types)
         case exp.Add() | exp.Sub() | exp.Mul():
             return _moved_date(tree) or _whole_number(tree) or tree
         case _ if type(tree) in _COMPARE:
@@ -192,7 +193,7 @@ def _negate(tree: exp.Expr) -> exp.Expr:
 
 
 def _is_null(tree: exp.Expr) -> exp.Expr:
-    if isinstance(tree.this, exp.Null):
+    if _is_null_constant(tree.this):
         return exp.Boolean(this=True)
     if isinstance(tree.this, (exp.Literal, exp.Boolean)):
         return exp.Boolean(this=False)
@@ -240,9 +241,12 @@ def _if(tree: exp.Expr) -> exp.Expr:
 
 
 def _coalesce(tree: exp.Expr) -> exp.Expr:
-    """A leading constant decides only when it stands alone: elsewhere the other arguments shape the type."""
+    """Without nulls. A leading constant decides only when it stands alone: the other arguments shape the type."""
     arguments = [tree.this, *tree.expressions]
-    return tree.this if len(arguments) == 1 else tree
+    kept = [argument.copy() for argument in arguments if not _is_null_constant(argument)] or arguments[-1:]
+    if len(kept) == len(arguments) > 1:
+        return tree
+    return kept[0] if len(kept) == 1 else exp.Coalesce(this=kept[0], expressions=kept[1:])
 
 
 def _integer(tree: exp.Expr) -> int | None:
@@ -266,7 +270,7 @@ def _whole_number(tree: exp.Expr) -> exp.Expr | None:
 
 def _comparison(tree: exp.Expr) -> exp.Expr:
     left, right = tree.this, tree.expression
-    if isinstance(left, exp.Null) or isinstance(right, exp.Null):
+    if _is_null_constant(left) or _is_null_constant(right):
         return exp.Null()
     numbers = _integer(left), _integer(right)
     if numbers[0] is not None and numbers[1] is not None:

@@ -18,7 +18,7 @@ from importlib.metadata import entry_points
 from slackwater.algebra.relation import Join
 from slackwater.errors import UserError, did_you_mean
 from slackwater.rules.explore import aggregates as explore_aggregates
-from slackwater.rules.explore import filtering_joins, outer_joins, own_input, same_groups
+from slackwater.rules.explore import filtering_joins, outer_joins, own_input, partners, same_groups
 from slackwater.rules.explore import groups as explore_groups
 from slackwater.rules.explore import joins as explore_joins
 from slackwater.rules.explore.rule import ExploreRule
@@ -47,6 +47,7 @@ EXPLORE_RULES: tuple[ExploreRule, ...] = (
     *same_groups.RULES,
     *explore_groups.RULES,
     *outer_joins.RULES,
+    *partners.RULES,
 )
 SearchRule = FormRule | ExploreRule
 """What a user may bring: a rule about forms, or one that finds equal relations."""

@@ -110,9 +110,9 @@ def aggregate_before_outer_join(match: Match, node: Aggregate) -> Iterator[Relat
         key for key in keys if key is not None
     ):
         return
-    met, own = _met_by(join)
+    met, own = met_by(join)
     calls = [(c, made.map(lambda s: s.substitute(meanings))) for c, made in node.calls]
-    if met is None or not all(_is_padded_to_null(made, right) for _, made in calls):
+    if met is None or not all(is_padded_to_null(made, right) for _, made in calls):
         return
     rows = Filter(right, conjunction(own)) if own else right
     parts = [(_early(c, f"beside {join.condition.text}", made.type), made) for c, made in calls]
@@ -129,7 +129,7 @@ def aggregate_before_outer_join(match: Match, node: Aggregate) -> Iterator[Relat
     yield Project(Join(JoinKind.LEFT, left, grouped, equal), tuple(items))
 
 
-def _met_by(join: Join) -> tuple[tuple[Column, ...] | None, tuple[Scalar, ...]]:
+def met_by(join: Join) -> tuple[tuple[Column, ...] | None, tuple[Scalar, ...]]:
     """The columns of the right side that equalities with the left read, and conditions on the right side alone."""
     theirs = frozenset(join.right.columns)
     met: dict[Column, None] = {}
@@ -150,7 +150,7 @@ def _met_by(join: Join) -> tuple[tuple[Column, ...] | None, tuple[Scalar, ...]]:
     return (tuple(met) or None), tuple(own)
 
 
-def _is_padded_to_null(made: AggregateCall, right: Relation) -> bool:
+def is_padded_to_null(made: AggregateCall, right: Relation) -> bool:
     """Whether the call says null, or zero, or one for count(*), of a row without a partner."""
     if made.filter is not None or made.order or made.ignore_nulls or made.function not in _OF_NULLS:
         return False

@@ -1,0 +1,199 @@
+"""The partners of an outer join added up by what they are met by, before they are: Beanstalk's M = γ(returns).
+
+Which value a pair of rows brings may depend on both sides: `if(cost IS NULL, price, -cost)` is a price of the left row
+or a cost of the right one. Told case by case, each value is of one side, under tests of one side each. So its sum over
+all partners of a left row is a sum by key, or the left row's own value as often as there are such partners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+
+from slackwater.algebra import types as t
+from slackwater.algebra.cases import Case, cases, negated_value
+from slackwater.algebra.fold import fold
+from slackwater.algebra.predicates import is_null_test, strict_columns
+from slackwater.algebra.properties import properties
+from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, JoinKind, Project, Relation
+from slackwater.algebra.scalar import (
+    NULL,
+    Scalar,
+    addition,
+    call,
+    case_when,
+    cast,
+    conjunction,
+    conjuncts,
+    is_not_null,
+    is_null,
+    literal,
+    negation,
+    negative,
+    product,
+    reference,
+)
+from slackwater.algebra.schema import Column
+from slackwater.rules.explore.aggregates import is_padded_to_null, met_by
+from slackwater.rules.explore.rule import Match, explores
+from slackwater.rules.explore.shapes import all_true, made, may_move
+
+_MOST_CASES = 6
+_MOST_DIGITS = 17
+"""A decimal of no more digits stays exact when it is multiplied by a count, and so do its sums when they are added."""
+
+
+@explores(Aggregate, whole=True)
+def add_up_partners_before_outer_join(_: Match, node: Aggregate) -> Iterator[Relation]:
+    """γk(L ⟕j R; sum x)  =  γk(L ⟕j γj(R; s := sum r, n := count); sum of s, l · n, or x over no partner)
+
+    Here x is a value r of R in some cases and a value l of L in others: IF, CASE and COALESCE with tests of one side.
+    All partners of a left row are one row of γj(R), which is there just if one of them is. Keys come from L and j. Not
+    where j is a key of R, so that there is nothing to add up, nor for a test of both sides at once, nor for floats, of
+    which a sum that goes for another leaves a rest.                            [Yan & Larson 95, Ahmad et al. 2012]
+    """
+    join, meant = _join_below(node)
+    met, own = met_by(join) if join is not None else (None, ())
+    if join is None or met is None or not node.calls or properties(join.right).is_unique(met):
+        return
+    named = [(key, meant.get(key, reference(key)).column) for key in node.keys]
+    keys = {c: key for key, c in named if c is not None and (c in join.left.columns or c in met)}
+    calls = [(column, made_.map(lambda s: s.substitute(meant))) for column, made_ in node.calls]
+    one_row_each = properties(join.left).is_unique(keys) and all(is_padded_to_null(c, join.right) for _, c in calls)
+    if len(keys) < len(node.keys) or one_row_each:
+        return
+    partners = _Partners(join, met)
+    sums = [(column, made_.type, value) for column, made_ in calls if (value := partners.sum_of(made_)) is not None]
+    if len(sums) < len(calls):
+        return
+    rows = Filter(join.right, conjunction(own)) if own else join.right
+    equal = conjunction(part for part in conjuncts(join.condition) if part not in own)
+    met_sums = Join(JoinKind.LEFT, join.left, Aggregate(rows, met, tuple(partners.calls.items())), equal)
+    each = {column: made(column, "over partners", kind) for column, kind, _ in sums}
+    whole = {column: made(column, "over all", kind) for column, kind, _ in sums}
+    values = Project(met_sums, (*((c, reference(c)) for c in keys), *((each[c], v) for c, _, v in sums)))
+    late = tuple((whole[c], AggregateCall("sum", (reference(each[c]),), kind)) for c, kind, _ in sums)
+    restored = [(column, _restored(reference(whole[column]), made_)) for column, made_ in calls]
+    items = (*((key, reference(c)) for c, key in keys.items()), *restored)
+    yield Project(Aggregate(values, tuple(keys), late), items)
+
+
+def _join_below(node: Aggregate) -> tuple[Join | None, dict[Column, Scalar]]:
+    """The left join below an aggregate and its projections, and what the aggregate's columns mean there."""
+    below = node.input
+    meant: dict[Column, Scalar] = {column: reference(column) for column in below.columns}
+    while isinstance(below, Project):
+        definitions = below.definitions
+        meant = {column: scalar.substitute(definitions) for column, scalar in meant.items()}
+        below = below.input
+    return (below if isinstance(below, Join) and below.kind is JoinKind.LEFT else None), meant
+
+
+def _restored(total: Scalar, made_: AggregateCall) -> Scalar:
+    return cast(call("coalesce", total, literal(0)) if made_.function == "count" else total, made_.type)
+
+
+class _Partners:
+    """What is added up of the right rows that a left row meets, and sums over them in terms of it."""
+
+    def __init__(self, join: Join, met: tuple[Column, ...]) -> None:
+        self.calls: dict[Column, AggregateCall] = {}
+        self._met = met[0]
+        self._left = frozenset(join.left.columns)
+        self._right = frozenset(join.right.columns)
+        self._present = properties(join.left).not_null | properties(join.right).not_null | frozenset(met)
+
+    def sum_of(self, made_: AggregateCall) -> Scalar | None:
+        """What a call adds up over all pairs of one left row; None where it cannot be told side by side."""
+        if made_.function not in ("sum", "count") or made_.distinct or made_.order or len(made_.arguments) > 1:
+            return None
+        if not made_.type.is_known or not all(may_move(scalar) for scalar in made_.scalars):
+            return None
+        found = list(_cases(made_))
+        values = [*(case.value for case in found), *(made_.arguments if made_.function == "sum" else ())]
+        if len(found) > _MOST_CASES or not all(_is_exact(value.type) for value in values):
+            return None
+        parts = [self._over_partners(case) for case in found if not any(map(self._is_never, case.tests))]
+        if any(part is None for part in parts):
+            return None
+        matched = _all_of([_typed(part, made_.type) for part in parts if part is not None], made_.type)
+        return case_when(is_null(reference(self._met)), _typed(self._alone(made_), made_.type), matched)
+
+    def _alone(self, made_: AggregateCall) -> Scalar:
+        """What a left row without a partner brings."""
+        value = made_.arguments[0] if made_.arguments else literal(1)
+        if made_.filter is not None:
+            value = case_when(made_.filter, value, NULL)
+        padded = value.substitute({c: cast(NULL, c.type) if c.type.is_known else NULL for c in self._right})
+        padded = fold(padded)
+        return padded if made_.function == "sum" else case_when(is_not_null(padded), literal(1), literal(0))
+
+    def _over_partners(self, case: Case) -> Scalar | None:
+        """The value added up over the partners for which it is the case; null where there are none."""
+        tests = [test for test in case.tests if not self._is_never(negation(test))]
+        ours = [test for test in tests if test.columns <= self._left]
+        theirs = [test for test in tests if test not in ours]
+        if not all(test.columns <= self._right for test in theirs):
+            return None
+        if case.value.columns <= self._left:
+            total = self._times(case.value, theirs)
+        elif case.value.columns <= self._right:
+            total = self._sum(case.value, theirs)
+        else:
+            return None
+        return case_when(conjunction(ours), total, NULL) if ours else total
+
+    def _times(self, value: Scalar, tests: list[Scalar]) -> Scalar:
+        """A left row's value for each partner that passes. A sum of ones, other than a count, is null of none."""
+        counted = AggregateCall("sum", (literal(1),), t.BIGINT, filter=conjunction(tests))
+        times = self._part("partners", counted if tests else AggregateCall("count", (), t.BIGINT))
+        return times if value == literal(1) else product(value, times)
+
+    def _sum(self, value: Scalar, tests: list[Scalar]) -> Scalar:
+        positive = negated_value(value)
+        if positive is not None:
+            return negative(self._sum(positive, tests))
+        strict = strict_columns(value)
+        asked = [p for p in tests if (tested := is_null_test(negation(p))) is None or tested.column not in strict]
+        return self._part("total", AggregateCall("sum", (value,), t.sum_type(value.type), filter=all_true(asked)))
+
+    def _part(self, name: str, made_: AggregateCall) -> Scalar:
+        """A column of the partners' sums; equal ones are one."""
+        texts = "|".join(scalar.text for scalar in made_.scalars)
+        column = made(Column(self._met.id, name, made_.type), f"{made_.function} {texts}")
+        self.calls[column] = made_
+        return reference(column)
+
+    def _is_never(self, test: Scalar) -> bool:
+        """Whether a test asks for a null that no pair has."""
+        tested = is_null_test(test)
+        return tested is not None and tested.column in self._present
+
+
+def _cases(made_: AggregateCall) -> Iterator[Case]:
+    """The cases in which a call adds something, its filter among their tests; a count adds one for each value."""
+    asked = conjuncts(made_.filter) if made_.filter is not None else ()
+    for case in cases(made_.arguments[0] if made_.arguments else literal(1)):
+        if made_.function == "count" and made_.arguments:
+            yield Case((*asked, *case.tests, is_not_null(case.value)), literal(1))
+        elif case.value != NULL:
+            yield Case((*asked, *case.tests), case.value)
+
+
+def _is_exact(kind: t.Type) -> bool:
+    return kind.is_integral or (kind.is_decimal and kind.precision_and_scale[0] <= _MOST_DIGITS)
+
+
+def _all_of(parts: list[Scalar], kind: t.Type) -> Scalar:
+    """The sum of what is there; null where nothing is."""
+    if len(parts) < 2:
+        return parts[0] if parts else cast(NULL, kind)
+    total = reduce(addition, (call("coalesce", part, literal(0)) for part in parts))
+    return case_when(is_not_null(call("coalesce", *parts)), _typed(total, kind), NULL)
+
+
+def _typed(value: Scalar, kind: t.Type) -> Scalar:
+    return value if value.type == kind else cast(value, kind)
+
+
+RULES = (add_up_partners_before_outer_join,)
