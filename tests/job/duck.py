@@ -149,6 +149,7 @@ def without_spark(outputs: Sequence[tuple[str, str]] = OUTPUTS) -> Iterator[tupl
             run_statement=execute,
             spread_of_columns=counted,
             user_aggregates=lambda _: frozenset(),
+            has_catalog_of_its_own=lambda _: False,
         ),
         patch.multiple("slackwater.job.runner", run_all=run_all, run_statement=execute, jvm_cpu_seconds=lambda _: None),
     ):

@@ -58,13 +58,19 @@ def by_each(columns: Iterable[Column]) -> Hashed:
 
 def both(keys: Columns, required: Required | None) -> Required | None:
     """What keeps equal keys together and is also as required; None where nothing is both."""
+    plain = frozenset(key for key in keys if _hashes_as_it_is(key))
     match required:
         case None:
-            return Together(keys) if keys else None
+            return Together(plain) if plain else None
         case Together():
-            return Together(keys & required.columns) if keys & required.columns else None
+            return Together(plain & required.columns) if plain & required.columns else None
         case Hash():
-            return required if required.columns <= keys else None
+            return required if required.columns <= plain else None
+
+
+def _hashes_as_it_is(column: Column) -> bool:
+    """Not a number with two zeros, which Spark makes one before it hashes."""
+    return column.type.is_known and not column.type.is_floating and "<" not in column.type.text
 
 
 def join_keys(join: Join) -> tuple[tuple[Column, Column], ...] | None:
@@ -84,7 +90,7 @@ def _join_keys(join: Join) -> tuple[tuple[Column, Column], ...] | None:
         elif (sides := matched_sides(part)) is not None and _across(own, sides[0].columns, sides[1].columns):
             return None
     left, right = {one for one, _ in found}, {other for _, other in found}
-    alike = all(one.type == other.type and one.type.is_known for one, other in found)
+    alike = all(one.type == other.type and _hashes_as_it_is(one) for one, other in found)
     return tuple(found) if found and alike and len(left) == len(right) == len(found) else None
 
 

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
-from slackwater.algebra.relation import Aggregate, Join, Limit, Relation, Union, Values, Window
+from slackwater.algebra.relation import Aggregate, Join, Limit, Relation, Scan, Union, Values, Window
 from slackwater.algebra.schema import Column
 from slackwater.cost.distribution import (
     ONE_PLACE,
@@ -63,13 +63,13 @@ class Machine(Protocol):
 class Layouts:
     """The ways to compute one expression, and every part of it.
 
-    If it is `asking`, any distribution may be asked of a leaf; else leaves are taken as they lie.
+    Any distribution may be asked of the leaves that `can_lie`; the others are taken as they lie.
     """
 
-    def __init__(self, machine: Machine, rows: Rows, *, asking: bool = True) -> None:
+    def __init__(self, machine: Machine, rows: Rows, can_lie: Callable[[Relation], bool]) -> None:
         self.machine = machine
         self.rows = rows
-        self.asking = asking
+        self.can_lie = can_lie
         self._known: dict[tuple[int, Required | None], list[Way]] = {}
 
     def ways(self, node: Relation, required: Required | None = None) -> list[Way]:
@@ -85,10 +85,10 @@ class Layouts:
 
     def _find(self, node: Relation, required: Required | None) -> Iterator[Way]:
         match node:
-            case Form():
+            case Form() | Scan():
                 if required is None:
                     yield NO_WORK
-                elif self.asking:
+                elif self.can_lie(node):
                     yield Way((), ((node, required),), 0.0)
             case Values():
                 yield NO_WORK

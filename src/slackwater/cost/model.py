@@ -8,7 +8,7 @@ enter a join or an aggregate count, and what an incremental join has in its stat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -27,7 +27,7 @@ from slackwater.algebra.relation import (
     Window,
 )
 from slackwater.algebra.scalar import conjuncts
-from slackwater.cost.distribution import Columns, Hash, Required, by_each, meets
+from slackwater.cost.distribution import Columns, by_each, meets
 from slackwater.cost.estimate import Estimate
 from slackwater.cost.layout import Layouts, Rows
 from slackwater.cost.physical import NO_COLUMNS, Demand, Operator, Resources, Way, Work, is_consolidation
@@ -36,8 +36,8 @@ from slackwater.cost.width import row_width
 from slackwater.time.forms import Form, Kind
 from slackwater.time.version import OLD
 
-Given = Mapping[Form, Hash]
-"""How leaves lie already; of what is not listed nothing is known."""
+Given = Mapping[Relation, Columns]
+"""By the hash of which columns leaves lie already; of what is not listed nothing is known."""
 
 _HELD = dict.fromkeys(("avg", "mean", "try_avg"), 2) | dict.fromkeys(
     ("std", "stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop"), 3
@@ -99,13 +99,13 @@ class Rates:
 class CostModel(Protocol):
     """Prices an alternative, and keeping a form from one run to another.
 
-    `ways` are those to compute an expression so that its rows lie as required; `save` by columns is for a state that
-    lies by their hash when it is loaded, None where the engine has no such states.
+    `ways` are those to compute an expression over leaves of which some can lie as they are asked to; `save_by` and
+    `load_by` are for a state that lies by the hash of some columns, None where the engine has no such states.
     """
 
     def compute(self, tree: Relation, rows: Rows) -> float: ...
 
-    def ways(self, tree: Relation, rows: Rows, required: Required | None = None) -> Sequence[Way]: ...
+    def ways(self, tree: Relation, rows: Rows, can_lie: Callable[[Relation], bool]) -> Sequence[Way]: ...
 
     def scan(self, form: Form, rows: Estimate) -> float: ...
 
@@ -114,6 +114,8 @@ class CostModel(Protocol):
     def save_by(self, form: Form, rows: Estimate) -> float | None: ...
 
     def load(self, form: Form, rows: Estimate) -> float: ...
+
+    def load_by(self, form: Form, rows: Estimate) -> float: ...
 
     def deliver(self, rows: Estimate) -> float: ...
 
@@ -124,11 +126,14 @@ class WhereverItLies:
     def compute(self, tree: Relation, rows: Rows) -> float:
         raise NotImplementedError
 
-    def ways(self, tree: Relation, rows: Rows, required: Required | None = None) -> Sequence[Way]:
-        return (Way((), (), self.compute(tree, rows)),) if required is None else ()
+    def ways(self, tree: Relation, rows: Rows, can_lie: Callable[[Relation], bool]) -> Sequence[Way]:
+        return (Way((), (), self.compute(tree, rows)),)
 
     def save_by(self, form: Form, rows: Estimate) -> float | None:
         return None
+
+    def load_by(self, form: Form, rows: Estimate) -> float:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -141,6 +146,8 @@ class EngineCost:
     source: float = 8_000.0
     exchanging: float = 20_000.0
     rates: Rates = field(default_factory=Rates)
+    declaring: float = 40_000.0
+    """To tell the engine how a state lies, when it is saved and when it is loaded."""
     states_by_key: bool = True
     """Whether states can be saved by key; else only rows of the same statement lie by one."""
 
@@ -150,18 +157,12 @@ class EngineCost:
 
     def layout(self, tree: Relation, rows: Rows, given: Given | None = None) -> Way:
         """The cheapest way to compute an expression over leaves that lie so."""
-        met = _met(given or {})
-        ways = Layouts(self, rows, asking=bool(given)).ways(tree)
-        return min((way for way in ways if all(map(met, way.demands))), key=lambda way: way.price)
+        lying = given or {}
+        return cheapest(self.ways(tree, rows, lying.__contains__), lying)
 
-    def ways(self, tree: Relation, rows: Rows, required: Required | None = None) -> list[Way]:
-        """The ways to compute an expression so that it lies as required; see `Layouts.ways`."""
-        return Layouts(self, rows).ways(tree, required)
-
-    def interesting(self, tree: Relation, rows: Rows) -> list[tuple[tuple[Demand, ...], float]]:
-        """How leaves must lie to spare the expression an exchange, and what that saves."""
-        ways = self.ways(tree, rows)
-        return [(way.demands, ways[0].price - way.price) for way in ways[1:]]
+    def ways(self, tree: Relation, rows: Rows, can_lie: Callable[[Relation], bool]) -> list[Way]:
+        """The ways to compute an expression, the first over leaves as they lie; see `Layouts.ways`."""
+        return Layouts(self, rows, can_lie).ways(tree)
 
     def used(self, tree: Relation, rows: Rows) -> Resources:
         """The resources of all work on an expression; leaves lie anyhow and are paid for where they are made."""
@@ -274,7 +275,10 @@ class EngineCost:
         """Rows are sorted by the file that the hash of their key puts them into."""
         if not self.states_by_key:
             return None
-        return self.save(form, rows) + self.prices.of(Resources(cpu=self.rates.part * rows.rows))
+        return self.save(form, rows) + self.prices.of(Resources(cpu=self.rates.part * rows.rows, fixed=self.declaring))
+
+    def load_by(self, form: Form, rows: Estimate) -> float:
+        return self.load(form, rows) + self.prices.of(Resources(fixed=self.declaring))
 
     def load(self, form: Form, rows: Estimate) -> float:
         size = _width(form, rows) * rows.rows
@@ -287,14 +291,14 @@ class EngineCost:
         return self.prices.of(Resources(cpu=cpu, io=self.rates.compressed * size, fixed=self.statement))
 
 
-def _met(given: Given) -> Callable[[Demand], bool]:
-    """Whether a demand is met by how the leaves lie."""
+def cheapest(ways: Iterable[Way], given: Given) -> Way:
+    """The cheapest of the ways whose demands are met by how leaves lie."""
 
     def met(demand: Demand) -> bool:
         hashed = given.get(demand[0])
-        return hashed is not None and meets(by_each(hashed.columns), demand[1])
+        return hashed is not None and meets(by_each(hashed), demand[1])
 
-    return met
+    return min((way for way in ways if all(map(met, way.demands))), key=lambda way: way.price)
 
 
 def physical(node: Relation, rows: Rows, model: EngineCost | None = None) -> str:

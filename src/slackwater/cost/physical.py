@@ -16,7 +16,6 @@ from slackwater.algebra.relation import Aggregate, Join, JoinKind, Relation
 from slackwater.cost.distribution import Columns, Required
 from slackwater.cost.selectivity import has_equality
 from slackwater.rules.intra.merges import TIMES
-from slackwater.time.forms import Form
 
 NO_COLUMNS: Columns = frozenset()
 
@@ -80,7 +79,8 @@ class Work:
         return self.operator, self.of, self.by
 
 
-Demand = tuple[Form, Required]
+Demand = tuple[Relation, Required]
+"""A leaf, and how it must lie."""
 
 
 @dataclass(frozen=True, slots=True)

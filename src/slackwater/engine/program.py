@@ -54,6 +54,12 @@ def saved_fields(step: Step) -> tuple[Field, ...]:
     return tuple(Field(names[column], column.type) for column in step.relation.columns)
 
 
+def layout_names(step: Step) -> tuple[str, ...]:
+    """The names of the columns by whose hash a state is laid out."""
+    names = output_names(step.relation.columns)
+    return tuple(names[column] for column in step.by)
+
+
 def compile_step(
     step: Step,
     *,

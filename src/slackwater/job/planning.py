@@ -61,10 +61,12 @@ def plan_job(
     statistics: Statistics,
     aggregates: frozenset[str] = frozenset(),
     methods: tuple[str, ...] | None = None,
+    *,
+    states_by_key: bool = False,
 ) -> Planned:
     """The plan of a job's cycle, by its refresh policy and, where they are named, by some methods only."""
     refresh = config.refresh
-    options = options_for(refresh, methods)
+    options = options_for(refresh, methods, states_by_key=states_by_key)
     try:
         query = bound_query(config, catalog, declared, aggregates)
         planning = plan_query(query, statistics, config.timeline, options)
@@ -97,12 +99,12 @@ def _pays_to_rewrite(query: Query, planning: Planning, config: JobConfig, statis
     return planning.plan.rank < REWRITTEN * written.rank
 
 
-def options_for(refresh: Refresh, methods: tuple[str, ...] | None = None) -> Options:
+def options_for(refresh: Refresh, methods: tuple[str, ...] | None = None, *, states_by_key: bool = False) -> Options:
     """What a refresh policy is to the planner."""
     if refresh is Refresh.FULL:
         return Options(methods=())
     keeping = refresh in (Refresh.INCREMENTAL, Refresh.INCREMENTAL_STRICT)
-    return Options(methods, model=EngineCost(), keeping=keeping)
+    return Options(methods, model=EngineCost(states_by_key=states_by_key), keeping=keeping)
 
 
 def opaque_plan(config: JobConfig, declared: Sequence[Field], estimated: Plan | None = None) -> Plan:

@@ -28,7 +28,7 @@ from slackwater.job.statistics import (
 )
 from slackwater.job.store import Cycle, Store
 from slackwater.job.verify import output_fields_of
-from slackwater.spark.analyze import output_fields, user_aggregates
+from slackwater.spark.analyze import has_catalog_of_its_own, output_fields, user_aggregates
 from slackwater.spark.columns import columns_of_files, files_of_table, spread_of_columns
 from slackwater.spark.statements import run_statement
 from slackwater.sql.undeclared import check_declared
@@ -64,7 +64,9 @@ class Preparation:
         catalog = Catalog.of(source.schema for source in sources.values())
         statistics = self.known if self.known is not None else self._statistics(sources, now)
         aggregates = user_aggregates(self.session())
-        return plan_job(self.config, catalog, declared, statistics, aggregates, self.methods), declared
+        by_key = has_catalog_of_its_own(self.session())
+        planned = plan_job(self.config, catalog, declared, statistics, aggregates, self.methods, states_by_key=by_key)
+        return planned, declared
 
     def _statistics(self, sources: Mapping[str, Source], now: Mapping[str, Sequence[FilePin]]) -> Statistics:
         previous = self._last_cycle_of_manifests()

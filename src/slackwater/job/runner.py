@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from slackwater.engine.program import Compiled
-from slackwater.errors import InternalError, Place, StateError
+from slackwater.errors import InternalError, Place, StateError, UserError
 from slackwater.job.manifest import (
     DataFile,
     Manifest,
@@ -151,7 +151,12 @@ def _compute(
     for view in work.views():
         run_statement(spark, view)
     work.store.answers.mkdir(parents=True, exist_ok=True)
-    run_all(spark, work.tasks(), on_start=lambda task: progress.step_begins(task.name), on_done=ended)
+    try:
+        run_all(spark, work.tasks(), on_start=lambda task: progress.step_begins(task.name), on_done=ended)
+    finally:
+        for statement in work.last_statements():
+            with suppress(UserError):  # a name that stays behind is in nobody's way
+                run_statement(spark, statement)
     after = jvm_cpu_seconds(spark)
     total = sum(measured.values(), NOTHING).to_json()
     process = after - before if before is not None and after is not None else None

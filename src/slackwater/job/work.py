@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from slackwater.engine.program import Compiled, compile_step, saved_fields
+from slackwater.engine.by_key import buckets_of, directory_by_key, drop, read_by_key, write_by_key
+from slackwater.engine.program import Compiled, compile_step, layout_names, saved_fields
 from slackwater.engine.views import Files, view_of_files, view_of_query
 from slackwater.job.answers import options_to_write
 from slackwater.job.manifest import Manifest, OutputRecord, StateRecord
@@ -23,6 +24,7 @@ from slackwater.job.sections import JobConfig
 from slackwater.job.sources import Source
 from slackwater.job.store import Cycle, Store, all_whole
 from slackwater.plan.plan import Plan, Purpose, Step
+from slackwater.spark.session import LOCAL_PARTITIONS, SPARKS_PARTITIONS
 from slackwater.spark.statements import Task
 from slackwater.time.sources import change_name, snapshot_name
 
@@ -111,14 +113,18 @@ class Work:
         return self._compile(self.plan.run(self.run))
 
     def _compile(self, steps: Sequence[Step]) -> dict[str, Compiled]:
-        saved = {step.name: step.relation for step in self.plan.states}
         found: dict[str, Compiled] = {}
         for step in steps:
+            saved = {state.name: state.relation for state in self.plan.states if self._lies_alike(state, step)}
             compiled = compile_step(step, states=saved, empty=self.empty, rows=self.rows)
             if compiled.select is None and (compiled.grows_from is None or compiled.grows_from in self.empty):
                 self.empty.add(step.name)
             found[step.name] = compiled
         return found
+
+    def _lies_alike(self, state: Step, step: Step) -> bool:
+        """Whether a step's rows can be one more part of a state: if it need not lie by key, or both do by the same."""
+        return not step.by or layout_names(state) == layout_names(step)
 
     @cached_property
     def targets(self) -> dict[str, Target]:
@@ -131,7 +137,7 @@ class Work:
         chosen = [own[name] for name in own if name in wanted]
         repaired = self._repaired({name for c in own.values() for name in self._inputs(c)} - own.keys())
         return {
-            **{c.name: Target(c, self.data / c.name, recomputed=True) for c in repaired},
+            **{c.name: Target(c, self._place(c), recomputed=True) for c in repaired},
             **{c.name: Target(c, self._place(c)) for c in chosen},
         }
 
@@ -185,7 +191,22 @@ class Work:
         return f"{self.cycle.number}-{self.run}-{self.attempt}"
 
     def _place(self, compiled: Compiled) -> Path:
-        return self.store.answers / self.answer_name if compiled.is_answer else self.data / compiled.name
+        if compiled.is_answer:
+            return self.store.answers / self.answer_name
+        name = compiled.name
+        return self.data / (directory_by_key(name, self._buckets) if compiled.step.by else name)
+
+    @property
+    def _buckets(self) -> int:
+        """As many as an exchange makes, so that both fit together."""
+        spark = self.config.spark
+        local = spark.connect is None and spark.master.startswith("local")
+        usual = LOCAL_PARTITIONS if local else SPARKS_PARTITIONS
+        return int(spark.conf.get("spark.sql.shuffle.partitions", usual))
+
+    def _table(self, name: str) -> str:
+        """A name for a state by key that no other run has."""
+        return f"slackwater_{self.attempt}_{name}"
 
     @cached_property
     def parts(self) -> dict[str, tuple[str, ...]]:
@@ -211,7 +232,7 @@ class Work:
         """The views that must be there before the first step."""
         yield from self._source_views()
         for name in sorted(self.reads & self.states.keys() - self.targets.keys()):
-            yield self._state_view(name)
+            yield from self._state_view(name)
 
     def _source_views(self) -> Iterator[str]:
         for source in self.sources.values():
@@ -222,10 +243,20 @@ class Work:
                 yield from source.whole(source.name, [pins.get(source.name, ()) for pins in self.pins])
             yield view_of_query(f"{OPAQUE}{self.run}", self.config.query_text.rstrip().rstrip(";"))
 
-    def _state_view(self, name: str) -> str:
+    def _state_view(self, name: str) -> tuple[str, ...]:
         """With its columns: Spark would look them up in the files, by a job of its own."""
         (step,) = (step for step in self.plan.steps if step.name == name)
-        return view_of_files(name, Files("parquet", str(self.store.state), self.parts[name]), saved_fields(step))
+        parts, fields = self.parts[name], saved_fields(step)
+        buckets = buckets_of(parts) if step.by else None
+        if buckets is None:
+            return (view_of_files(name, Files("parquet", str(self.store.state), parts), fields),)
+        places = [str(self.store.state / part) for part in parts]
+        return read_by_key(name, f"{self._table(name)}_read", places, fields, layout_names(step), buckets)
+
+    def last_statements(self) -> list[str]:
+        """What is to be forgotten when the run is over, however it ends."""
+        by_key = [step.name for step in self.plan.steps if step.by and step.name in self.parts]
+        return [drop(f"{self._table(name)}_{use}") for name in by_key for use in ("read", "write")]
 
     def statements(self, target: Target) -> tuple[str, ...]:
         """What computes a step, and gives it its name where others read it."""
@@ -233,8 +264,13 @@ class Work:
         if compiled.is_answer:
             format = self.config.output.format
             return (compiled.insert(str(target.directory), format, options_to_write(format)),)
-        insert = compiled.insert(str(target.directory))
-        return (insert, self._state_view(compiled.name)) if compiled.name in self.reads else (insert,)
+        step, directory = compiled.step, str(target.directory)
+        insert: tuple[str, ...] = (compiled.insert(directory),)
+        if step.by and compiled.select is not None:
+            table = f"{self._table(step.name)}_write"
+            fields, by = saved_fields(step), layout_names(step)
+            insert = write_by_key(table, directory, fields, by, self._buckets, compiled.select)
+        return (*insert, *self._state_view(compiled.name)) if compiled.name in self.reads else insert
 
     def tasks(self) -> list[Task]:
         """The steps as Spark will see them, each with the steps it waits for."""
@@ -258,4 +294,5 @@ class Work:
             lines += [f"{statement};" for statement in self.statements(target)]
         if not self.targets:
             lines.append("-- nothing to compute")
+        lines += [f"{statement};" for statement in self.last_statements()]
         return "\n".join(lines) + "\n"

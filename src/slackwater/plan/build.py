@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from slackwater.algebra.relation import Project, Query, Relation, Scan, Values
 from slackwater.algebra.scalar import reference
 from slackwater.algebra.schema import Column
+from slackwater.cost.cardinality import Estimator
+from slackwater.cost.estimate import Estimate
 from slackwater.cost.width import row_width
 from slackwater.errors import InternalError
 from slackwater.memo.memo import Memo
@@ -50,6 +52,8 @@ class StepBuilder:
     deliveries: tuple[Delivery, ...]
     saved: Mapping[Key, float]
     shared: Collection[Key]
+    rows: dict[Relation, Estimate] = field(default_factory=dict)
+    """What every part of every step was estimated to have, once steps are made."""
     _names: dict[Key, str] = field(default_factory=dict)
     _taken: set[str] = field(default_factory=set)
 
@@ -96,7 +100,7 @@ class StepBuilder:
         relation, rules, cost = self._written_out(key)
         relation = _in_order(relation, key[0].form.columns)
         name = self._name(key)
-        size = self.cells.estimate(key[0])
+        size = self.rows[relation] = self.cells.estimate(key[0])
         return Step(
             key[1],
             name,
@@ -130,7 +134,9 @@ class StepBuilder:
     def _read(self, key: Key, run: int) -> tuple[Relation, tuple[str, ...], float]:
         """A cell as a run reads it: from its state, or written in place."""
         if key in self._names and (key[1] < run or key in self.shared):
-            return state_source(self._names[key], key[0].form.columns), (), 0.0
+            state = state_source(self._names[key], key[0].form.columns)
+            self.rows[state] = self.cells.estimate(key[0])
+            return state, (), 0.0
         if key[1] < run and not self._is_written_out(key):
             raise InternalError(f"{key[0].form} of run {key[1]} is read at run {run} but not saved")
         return self._written_out(key)
@@ -139,10 +145,10 @@ class StepBuilder:
         """The expression of a cell with its inputs written in place, up to sources, states and kept cells."""
         cell, run = key
         choice = self.choices[key]
-        if choice.rule == "nothing":
-            return Values(cell.form.columns, ()), (), 0.0
-        if choice.rule == "source":
-            return self._source(cell), (), choice.own
+        if choice.rule in ("nothing", "source"):
+            leaf = Values(cell.form.columns, ()) if choice.rule == "nothing" else self._source(cell)
+            self.rows[leaf] = self.cells.estimate(cell)
+            return leaf, (), choice.own if choice.rule == "source" else 0.0
         assert choice.tree is not None
         rules = list(choice.rules)
         cost = choice.own
@@ -154,12 +160,24 @@ class StepBuilder:
             by_leaf[leaf] = relation
             rules += more
             cost += price
-        return _replaced(choice.tree, by_leaf), tuple(dict.fromkeys(rules)), cost
+        relation = self._replaced(choice.tree, by_leaf, self.cells.estimator(cell.interval))
+        return relation, tuple(dict.fromkeys(rules)), cost
+
+    def _replaced(self, tree: Relation, by_leaf: Mapping[Form, Relation], estimator: Estimator) -> Relation:
+        if isinstance(tree, Form):
+            return by_leaf[tree]
+        relation = tree.with_inputs(*(self._replaced(below, by_leaf, estimator) for below in tree.inputs))
+        self.rows[relation] = estimator(tree)
+        return relation
 
     def _source(self, cell: Cell) -> Relation:
         scan = self.memo.scan_of(cell.form.group)
         assert scan is not None
         return source_of(scan, cell)
+
+    def cells_by_name(self) -> dict[str, Cell]:
+        """The cells that steps save, by the steps' names."""
+        return {name: key[0] for key, name in self._names.items()}
 
     # --- names -------------------------------------------------------------------------------------------------------
 
@@ -220,9 +238,3 @@ def _in_order(relation: Relation, columns: tuple[Column, ...]) -> Relation:
     if output_names(relation.columns) == output_names(columns):
         return relation
     return Project(relation, tuple((column, reference(column)) for column in columns))
-
-
-def _replaced(tree: Relation, by_leaf: Mapping[Form, Relation]) -> Relation:
-    if isinstance(tree, Form):
-        return by_leaf[tree]
-    return tree.with_inputs(*(_replaced(below, by_leaf) for below in tree.inputs))

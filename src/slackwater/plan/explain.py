@@ -146,6 +146,7 @@ def _step_lines(plan: Plan, step: Step, *, costs: bool, rows: bool) -> Iterator[
         case Purpose.STATE:
             times = ", ".join(plan.time(run) for run in readers(plan, step))
             title = f"save {step.name} for {times}" if times else f"save {step.name}"
+            title += f", by {', '.join(column.name for column in step.by)}" if step.by else ""
         case Purpose.SCRATCH:
             title = f"keep {step.name} for this run"
         case Purpose.OUTPUT:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from slackwater.algebra.relation import Query, Relation, Scan
+from slackwater.algebra.schema import Column
 from slackwater.cost.objective import Vector
 
 ONLY: Final = ""
@@ -48,6 +49,8 @@ class Step:
     """What the plan would cost more, by its objective, if this were not saved."""
     answers: str = ONLY
     """The query whose answer it delivers."""
+    by: tuple[Column, ...] = ()
+    """The columns by whose hash a state is laid out, where readers save an exchange by that."""
 
     def reads(self) -> tuple[str, ...]:
         """Names of the tables and states it scans."""

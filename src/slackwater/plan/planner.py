@@ -19,7 +19,8 @@ from slackwater.cost.objective import Objective, Vector, WeightedSum, checked, e
 from slackwater.memo.check import MemoCheck
 from slackwater.memo.memo import Memo
 from slackwater.plan.build import Delivery, StepBuilder
-from slackwater.plan.plan import ONLY, Plan
+from slackwater.plan.lie import StatesByKey
+from slackwater.plan.plan import ONLY, Plan, Step
 from slackwater.plan.total import saved_cells, total_cost
 from slackwater.rules.catalogue import RuleBook, SearchRule
 from slackwater.search.cells import Cells, Measure
@@ -108,19 +109,18 @@ def plan_queries(
     )
     best = _chosen(cells, deliveries, timeline, settings, objective)
     batch = _chosen(cells, deliveries, timeline, settings, objective, batch=True)
-    if objective.rank(batch.cost) <= objective.rank(best.cost) and not settings.keeping:
+    steps, cost = _written(best, cells, settings.model, objective)
+    if objective.rank(batch.cost) <= objective.rank(cost) and not settings.keeping:
         best = batch
-    saved = saved_cells(best.choices, best.deliveries, best.shared)
-    worth = {key: best.worth.get(key, 0.0) for key in saved}
-    steps = StepBuilder(memo, cells, best.choices, best.deliveries, worth, best.shared).steps()
+        steps, cost = _written(best, cells, settings.model, objective)
     chosen = time.thread_time()
     plan = Plan(
         timeline.times,
-        tuple(steps),
-        best.cost,
+        steps,
+        cost,
         batch.cost,
         objective.name,
-        objective.rank(best.cost)[0],
+        objective.rank(cost)[0],
         objective.rank(batch.cost)[0],
         tuple(sorted({rule for choice in best.choices.values() for rule in choice.rules})),
         tuple(trace.limits),
@@ -220,6 +220,14 @@ def _chosen(
     cost = total_cost(choices, made, shared, cells, timeline.last, settings.model)
     worth = {space[number].key: benefit for number, benefit in sharing.worth().items()}
     return _Chosen(choices, made, shared, cost, worth)
+
+
+def _written(chosen: _Chosen, cells: Cells, model: CostModel, objective: Objective) -> tuple[tuple[Step, ...], Vector]:
+    """A plan's steps, with states that lie as their readers need them, and its cost."""
+    saved = saved_cells(chosen.choices, chosen.deliveries, chosen.shared)
+    worth = {key: chosen.worth.get(key, 0.0) for key in saved}
+    builder = StepBuilder(cells.memo, cells, chosen.choices, chosen.deliveries, worth, chosen.shared)
+    return StatesByKey(tuple(builder.steps()), builder, model, chosen.cost).best(objective)
 
 
 def _keeps(choices: Mapping[Key, Choice], delivered: list[Key]) -> bool:

@@ -118,6 +118,7 @@ class _Writer:
             "relation": self.relation(step.relation),
             "query": None if step.query is None else self._query(step.query),
             **({"answers": step.answers} if step.answers else {}),
+            "by": [step.relation.columns.index(column) for column in step.by],
         }
 
     def _query(self, query: Query) -> Entry:
@@ -297,11 +298,12 @@ class _Reader:
         run = _integer(entry["run"])
         if not 1 <= run <= len(_texts(self.told, "times")):
             raise ValueError(f"a step of run {run}")
+        relation = self._numbered(entry["relation"])
         return Step(
             run,
             _text(entry, "name"),
             purpose,
-            self._numbered(entry["relation"]),
+            relation,
             _text(entry, "meaning"),
             _texts(entry, "rules"),
             _number(entry["rows"]),
@@ -310,6 +312,7 @@ class _Reader:
             _number(entry["size"]),
             _number(entry["benefit"]),
             _string(entry.get("answers", ONLY)),
+            tuple(relation.columns[_integer(position)] for position in _sequence(entry["by"])),
         )
 
     def _query(self, entry: dict[str, object]) -> Query:

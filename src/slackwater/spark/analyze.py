@@ -30,6 +30,11 @@ def output_fields(session: SparkSession, text: str, file: str | None = None) -> 
         raise BindError(_words(error), place=_place(error, file)) from None
 
 
+def has_catalog_of_its_own(session: SparkSession) -> bool:
+    """Whether tables that the session makes are its own and go with it, not entries of a metastore."""
+    return session.conf.get("spark.sql.catalogImplementation", "hive") == "in-memory"
+
+
 def _place(error: AnalysisException, file: str | None) -> Place:
     """Where Spark found the mistake; it counts columns from zero."""
     found = _POSITION.search(str(error))

@@ -38,6 +38,9 @@ GIB = 1 << 30
 LOOPBACK = "127.0.0.1"
 CONNECT_PORT = 15002
 SECONDS_TO_ANSWER = 5.0
+LOCAL_PARTITIONS = 8
+SPARKS_PARTITIONS = 200
+"""Partitions of an exchange: in sessions on this machine, and where nothing is said of it."""
 
 SHARED: Final = {
     "spark.sql.adaptive.enabled": "true",
@@ -167,7 +170,7 @@ def local_settings(scratch: Path) -> dict[str, str]:
         "spark.hadoop.parquet.hadoop.vectored.io.enabled": "false",
         "spark.local.dir": str(scratch / "spill"),
         "spark.sql.catalogImplementation": "in-memory",
-        "spark.sql.shuffle.partitions": "8",
+        "spark.sql.shuffle.partitions": str(LOCAL_PARTITIONS),
         # Beyond this many named files Spark lists them in a job, a task each; on one machine a loop is far faster.
         "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
         "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),

@@ -1,0 +1,80 @@
+"""How states lie: by the key that their readers need, where that pays, along with what they grow from."""
+
+from __future__ import annotations
+
+from slackwater.algebra.canonical import canonical
+from slackwater.algebra.relation import Union, Values
+from slackwater.algebra.schema import Column, ColumnId
+from slackwater.algebra.types import BIGINT
+from slackwater.catalog.statistics import Arrival, TableStatistics
+from slackwater.catalog.table import Catalog, table
+from slackwater.cost.model import EngineCost
+from slackwater.plan.explain import explain
+from slackwater.plan.lie import grown_from
+from slackwater.plan.plan import Plan
+from slackwater.plan.planner import Options, plan_query
+from slackwater.plan.serialize import plan_from_json, plan_to_json
+from slackwater.rules.normalize import normalize
+from slackwater.sql.bind import bind
+from slackwater.time.sources import state_source
+from slackwater.time.timeline import Timeline
+
+CATALOG = Catalog.of([table("sales", {"o_id": "bigint", "price": "bigint", "weight": "double"})])
+TOTALS = "SELECT o_id, sum(price) AS total FROM sales GROUP BY o_id"
+BIGGEST = "SELECT o_id, price FROM sales WHERE (o_id, price) IN (SELECT o_id, max(price) FROM sales GROUP BY o_id)"
+
+
+def planned(sql: str, *, groups: float, deliver: str = "final", model: EngineCost | None = None) -> Plan:
+    """The plan of three runs over sales of so many orders."""
+    arrivals = tuple(Arrival(rows) for rows in (24e6, 8e6, 8e6))
+    statistics = {"sales": TableStatistics(arrivals, {"o_id": groups, "weight": groups, "price": 1000.0})}
+    timeline = Timeline.of(["10:00", "14:00", "24:00"], [0.2, 0.2, 1.0], deliver)
+    query = canonical(normalize(bind(sql, CATALOG)))
+    return plan_query(query, statistics, timeline, Options(model=model or EngineCost())).plan
+
+
+def laid_out(plan: Plan) -> dict[str, list[str]]:
+    return {step.name: [column.name for column in step.by] for step in plan.states if step.by}
+
+
+def test_many_groups_are_saved_by_key_and_few_are_not() -> None:
+    many, few = planned(TOTALS, groups=1e6), planned(TOTALS, groups=400.0)
+    assert laid_out(many) == {"sales_partial_v2": ["o_id"]}
+    assert "save sales_partial_v2 for 24:00, by o_id" in explain(many)
+    assert few.states
+    assert laid_out(few) == {}
+
+
+def test_it_pays_by_the_objective_and_is_in_the_cost() -> None:
+    plain, by_key = (planned(TOTALS, groups=1e6, model=EngineCost(states_by_key=told)) for told in (False, True))
+    assert laid_out(plain) == {}
+    assert by_key.rank < 0.99 * plain.rank
+    assert by_key.cost[1] > plain.cost[1]  # to save it takes longer,
+    assert by_key.cost[2] < plain.cost[2]  # and to merge it does not
+    assert [step.name for step in by_key.steps] == [step.name for step in plain.steps]
+
+
+def test_a_number_with_two_zeros_is_no_key_to_lie_by() -> None:
+    assert laid_out(planned("SELECT weight, sum(price) AS total FROM sales GROUP BY weight", groups=1e6)) == {}
+
+
+def test_a_state_lies_as_the_one_it_grows_from() -> None:
+    """What is appended must go into the files that are there."""
+    old, new = (Column(ColumnId(name), "o_id", BIGINT) for name in ("old", "new"))
+    state, change = state_source("sales_v1", (old,)), Values((new,), ())
+    grown = Union((state, change), (new,), ((old,), (new,)))
+    assert grown_from(grown, frozenset((new,))) == ("sales_v1", frozenset((old,)))
+    assert grown_from(Union((change, state), (new,), ((new,), (old,))), frozenset((new,))) is None
+    assert grown_from(state, frozenset((old,))) is None
+
+
+def test_each_run_merges_into_what_lies_by_key() -> None:
+    assert laid_out(planned(BIGGEST, groups=4e6, deliver="every")) == {
+        "sales_partial_v1": ["o_id"],
+        "sales_partial_v2": ["o_id"],
+    }
+
+
+def test_how_a_state_lies_is_written_down() -> None:
+    plan = planned(TOTALS, groups=1e6)
+    assert laid_out(plan_from_json(plan_to_json(plan))) == laid_out(plan)
