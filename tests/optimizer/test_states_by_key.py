@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slackwater.algebra.canonical import canonical
-from slackwater.algebra.relation import Union, Values
+from slackwater.algebra.relation import Scan, Union, Values
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.algebra.types import BIGINT
 from slackwater.catalog.statistics import Arrival, TableStatistics
@@ -73,6 +73,29 @@ def test_each_run_merges_into_what_lies_by_key() -> None:
         "sales_partial_v1": ["o_id"],
         "sales_partial_v2": ["o_id"],
     }
+
+
+def test_two_joins_share_what_lies_by_key() -> None:
+    """Fig. 5 of Tempura: what is put in its place for the first run's join is there for the next run's as well."""
+    sides = [
+        table(name, {"o_id": "bigint", f"{name}_v": "bigint", f"{name}_g": "int"}, keys=[["o_id"]]) for name in "sr"
+    ]
+    sql = "SELECT s.o_id, s_v, r_v FROM s JOIN r ON s.o_id = r.o_id WHERE s_g = 1 AND r_g = 1"
+    query = canonical(normalize(bind(sql, Catalog.of(sides))))
+    statistics = {
+        name: TableStatistics((Arrival(first), Arrival(first / 5)), {"o_id": first, f"{name}_g": 10.0})
+        for name, first in (("s", 300e6), ("r", 90e6))
+    }
+    timeline = Timeline.of(["14:00", "24:00"], [0.2, 1.0])
+    plain, by_key = (
+        plan_query(query, statistics, timeline, Options(model=EngineCost(states_by_key=told))).plan
+        for told in (False, True)
+    )
+    assert laid_out(by_key) == {"s_d1": ["o_id"], "r_d1": ["o_id"]}
+    read = [{scan.table.name for scan in step.relation.walk() if isinstance(scan, Scan)} for step in by_key.steps]
+    assert sum(names >= {"s_d1", "r_d1"} for names in read) == 2
+    assert by_key.cost[0] < plain.cost[0]  # the join of the first run gains more than saving by key costs,
+    assert by_key.cost[1] < plain.cost[1]  # and that of the second gains again
 
 
 def test_how_a_state_lies_is_written_down() -> None:
