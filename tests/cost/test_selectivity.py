@@ -38,6 +38,12 @@ from tests.cost.small import sized, statistics
         ("price IS NULL", 2_000),
         ("price IS NOT NULL", 8_000),
         ("NOT price < 25", 0.8 * 7_500),
+        # two columns: by their ranges, if both are known: item from 1 to 100, price from 0 to 100
+        ("item < price", 0.8 * 4_950),
+        ("price >= item", 0.8 * 4_950),
+        ("price < item", 0.8 * 5_050),
+        ("price < id", 0.8 * 9_950),
+        ("price < day", 0.8 * 10_000),
         # together
         ("item = 1 OR item = 2", 199),
         ("item = 1 AND day < DATE '1997-09-20'", 100 * 0.124),
@@ -46,7 +52,7 @@ from tests.cost.small import sized, statistics
         ("note = 'a' AND item = 1", 10_000 / 5_000 / 10),
         # what is not known is guessed
         ("length(note) > 3", 10_000 / 3),
-        ("price < id", 10_000 / 3),
+        ("day < cast(note AS date)", 10_000 / 3),
     ],
 )
 def test_rows_kept(predicate: str, rows: float) -> None:

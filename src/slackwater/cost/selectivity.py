@@ -257,13 +257,35 @@ def _bell_share(bell: tuple[float, float], sign: Sign, constant: float) -> float
 
 
 def _comparing_share(left: Scalar, sign: Sign, right: Scalar, below: Estimate) -> float:
+    one, other = spread_of(left, below), spread_of(right, below)
+    known = (1.0 - one.nulls) * (1.0 - other.nulls)
+    equal = 1.0 / max(1.0, one.values, other.values)
     match sign:
         case Sign.EQUAL:
-            return 1.0 / max(1.0, spread_of(left, below).values, spread_of(right, below).values)
+            return equal
         case Sign.UNEQUAL:
-            return 1.0 - 1.0 / max(1.0, spread_of(left, below).values, spread_of(right, below).values)
-        case _:
-            return RANGE
+            return 1.0 - equal
+        case Sign.LESS | Sign.AT_MOST:
+            return _less_share(one, other) * known
+        case Sign.MORE | Sign.AT_LEAST:
+            return _less_share(other, one) * known
+
+
+def _less_share(one: Spread, other: Spread) -> float:
+    """How often a value of one range is below one of another, both spread evenly, neither by the other."""
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return RANGE
+    low, high = one.low, one.high
+
+    def passed(at: float) -> float:
+        """The part of the first range that lies below, added up as far as a point."""
+        if at <= low:
+            return 0.0
+        return at - (low + high) / 2 if at >= high else (at - low) ** 2 / (2 * (high - low))
+
+    if other.high <= other.low:
+        return min(1.0, max(0.0, (other.low - low) / (high - low))) if high > low else float(low < other.low)
+    return (passed(other.high) - passed(other.low)) / (other.high - other.low)
 
 
 # --- joins -----------------------------------------------------------------------------------------------------------
