@@ -59,9 +59,12 @@ def check_claims(connection: duckdb.DuckDBPyConnection, relation: Relation) -> N
             assert len({one for one, _ in pairs}) == len(pairs), f"{dependency} does not hold"
 
 
-def check_types(relation: Relation) -> None:
-    """A column has the type of what it stands for."""
+def check_types(relation: Relation, given: Relation | None = None) -> None:
+    """A column has the type of what it stands for; beside a given relation with known types, types are known."""
+    known = given is not None and all(column.type.is_known for node in given.walk() for column in node.columns)
     for node in relation.walk():
+        for column in node.columns if known else ():
+            assert column.type.is_known, f"the type of {column.id} is not known"
         for column, scalar in node.items if isinstance(node, Project) else ():
             if column.type.is_known and scalar.type.is_known:
                 assert scalar.type == column.type, f"{column.id} is {column.type}, but {scalar.text} is {scalar.type}"

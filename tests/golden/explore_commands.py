@@ -82,7 +82,7 @@ def _check_equal(cell: Cell, memo: Memo, group: Group, expression: Relation) -> 
     """Both give the same bag on every data set, and the found one is what it is said to be."""
     items = tuple((column, reference(column)) for column in group.columns)
     first, other = (Project(_written(memo, e), items) for e in (group.expressions[0], expression))
-    check_types(other)
+    check_types(other, first)
     for connection in connections(cell.world, cell.text):
         expected, rows = (connection.execute(emit(r, "duckdb", like_spark=True)).fetchall() for r in (first, other))
         problems = differences(expected, rows)
