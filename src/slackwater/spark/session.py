@@ -169,6 +169,8 @@ def local_settings(scratch: Path) -> dict[str, str]:
         # Vectored reads are no faster on local disks, and Spark does not count their bytes.
         "spark.hadoop.parquet.hadoop.vectored.io.enabled": "false",
         "spark.local.dir": str(scratch / "spill"),
+        # Spark prefers sorting both sides of a join; once it knows how small the parts are, a hash table is cheaper.
+        "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": "64MB",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.shuffle.partitions": str(LOCAL_PARTITIONS),
         # Beyond this many named files Spark lists them in a job, a task each; on one machine a loop is far faster.
