@@ -8,6 +8,7 @@ import pytest
 from slackwater.catalog.table import Catalog, table
 from slackwater.cli.main import DONE, FAILED, main
 from slackwater.job.config import load_job
+from slackwater.plan.plan import ONLY
 from slackwater.sql.bind import bind
 
 
@@ -23,14 +24,14 @@ def test_writes_a_job_that_is_right(tmp_path: Path, capsys: pytest.CaptureFixtur
         f"1. write your query into {directory}/revenue.sql",
     ]
     job = load_job(directory / "slackwater.yml")
-    assert job.query_file == directory / "revenue.sql"
+    assert job.queries[ONLY].asked.file == directory / "revenue.sql"
     assert set(job.sources) == {"sales", "returns", "store"}
     tables = (
         table("sales", {"o_id": "int", "store_id": "int", "category": "string", "price": "double"}),
         table("returns", {"o_id": "int", "cost": "double"}),
         table("store", {"id": "int", "open": "boolean"}),
     )
-    bind(job.query_text, Catalog.of(tables))
+    bind(job.queries[ONLY].text, Catalog.of(tables))
 
 
 def test_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,6 +30,15 @@ FROM sales LEFT JOIN returns ON sales.o_id = returns.r_id
 GROUP BY cat
 """
 
+BUSY = f"{SALES_AND_RETURNS}HAVING count(*) > 2\n"
+"""The same, of few categories: what it is made of is the same."""
+
+BY_TEXT = """\
+WITH RECURSIVE twice(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM twice WHERE i < 2)
+SELECT cat, sum(price * i) AS gross, count(*) AS n FROM sales CROSS JOIN twice GROUP BY cat
+"""
+"""A query that Slackwater cannot take apart."""
+
 THREE_ARRIVALS: Sequence[Arrival] = (
     {
         "sales": [{"o_id": n, "cat": "abc"[n % 3], "price": 10 * n} for n in range(1, 8)],
@@ -48,6 +57,13 @@ LARGE: Mapping[str, Mapping[str, object]] = {
     "returns": {"expect": {"rows": 7_000_000, "arrives": _TIMES, "distinct": {"r_id": 7_000_000}}},
 }
 """Told to expect this much, the planner saves partial sums at the first run and at the second."""
+
+
+def several(**queries: str | Mapping[str, object]) -> dict[str, object]:
+    """Settings of a job with these queries, each by its text or with what else is said; outputs are named alike."""
+    told = {name: {"query": query} if isinstance(query, str) else query for name, query in queries.items()}
+    entries = {name: {"output": {"path": f"out/{name}"}, **query} for name, query in told.items()}
+    return {"query": None, "output": None, "queries": entries}
 
 
 def expected(arrivals: Sequence[Arrival]) -> list[Row]:
@@ -86,10 +102,13 @@ class Room:
 
     @property
     def output(self) -> Path:
-        return self.directory / "out" / "answer"
+        return self.output_of("answer")
+
+    def output_of(self, query: str) -> Path:
+        return self.directory / "out" / query
 
     def write(self, **changed: object) -> None:
-        """Writes the job file, and makes the directories of its sources."""
+        """Writes the job file, without what is None, and makes the directories of its sources."""
         tables = dict.fromkeys(name for arrival in self.arrivals for name in arrival) or dict.fromkeys(self.sources)
         entries: dict[str, object] = {
             "name": "room",
@@ -105,7 +124,8 @@ class Room:
         }
         for name in tables:
             (self.directory / "data" / name).mkdir(parents=True, exist_ok=True)
-        self.file.write_text(yaml.safe_dump(entries, sort_keys=False), encoding="utf-8")
+        told = {key: value for key, value in entries.items() if value is not None}
+        self.file.write_text(yaml.safe_dump(told, sort_keys=False), encoding="utf-8")
 
     def config(self) -> JobConfig:
         return load_job(self.file)
@@ -128,11 +148,10 @@ class Room:
             draft.rename(path)
         return path
 
-    def answer(self) -> list[Row] | None:
-        """What the output's path shows."""
-        if not self.output.exists():
-            return None
-        return rows_of(self.output)
+    def answer(self, query: str = "answer") -> list[Row] | None:
+        """What an output's path shows."""
+        output = self.output_of(query)
+        return rows_of(output) if output.exists() else None
 
 
 def rows_of(directory: Path) -> list[Row]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from tests.job.config_texts import parsed, small, source
+from tests.job.config_texts import ONE, OTHER, parsed, queries, small, source
 
 from slackwater.catalog.sizes import Sizes
 from slackwater.catalog.statistics import Arrival
@@ -23,6 +23,7 @@ from slackwater.job.config import (
 )
 from slackwater.job.messages import SECTIONS, keys_of
 from slackwater.job.yaml_file import read_yaml
+from slackwater.plan.plan import ONLY
 from slackwater.time.timeline import Timeline
 
 ROOT = Path(__file__).parents[2]
@@ -55,9 +56,8 @@ def test_the_example(tmp_path: Path) -> None:
     (tmp_path / "slackwater.yml").write_text(EXAMPLE, encoding="utf-8")
     job = load_job(tmp_path / "slackwater.yml")
     assert job.name == "revenue"
-    assert job.query_text == "SELECT 1 AS one FROM sales\n"
-    assert job.query_file == tmp_path / "revenue.sql"
-    assert job.query_name == str(tmp_path / "revenue.sql")
+    assert job.queries[ONLY].text == "SELECT 1 AS one FROM sales\n"
+    assert job.queries[ONLY].asked.file == tmp_path / "revenue.sql"
     assert job.timeline == Timeline.of(["14:00", "19:00", "24:00"], [0.25, 0.3, 1.0], "final")
     assert job.refresh is Refresh.AUTO
     assert list(job.sources) == ["sales", "returns", "store"]
@@ -73,7 +73,8 @@ def test_the_example(tmp_path: Path) -> None:
     assert returns.changes is Changes.FEED
     assert not returns.append_only
     assert store.static
-    assert (job.output.path, job.output.format) == (tmp_path / "out" / "revenue", Format.PARQUET)
+    output = job.queries[ONLY].output
+    assert (output.path, output.format) == (tmp_path / "out" / "revenue", Format.PARQUET)
     assert job.state == tmp_path / "state"
     assert (job.spark.master, job.spark.connect, job.spark.conf) == ("local[*]", None, {})
     assert job.tolerance == 1e-9
@@ -85,9 +86,8 @@ def test_defaults() -> None:
     assert job.timeline == Timeline.of(["14:00", "24:00"], [1.0, 1.0], "final")
     assert job.refresh is Refresh.AUTO
     assert job.state == Path("/jobs/state")
-    assert job.query_file is None
-    assert job.query_name == "the query in /jobs/slackwater.yml"
-    assert job.output.format is Format.PARQUET
+    assert job.queries[ONLY].file is None
+    assert job.queries[ONLY].output.format is Format.PARQUET
     assert job.sources["sales"].expect.sizes() == Sizes()
     assert job.sources["sales"].unique == ()
 
@@ -109,12 +109,12 @@ def test_a_job_does_not_change() -> None:
     ],
 )
 def test_inline_queries(text: str) -> None:
-    assert parsed(small(query=json.dumps(text))).query_text == text
+    assert parsed(small(query=json.dumps(text))).queries[ONLY].text == text
 
 
 def test_block_text_is_a_query() -> None:
     job = parsed(small(query="|\n  SELECT a\n  FROM sales"))
-    assert job.query_text == "SELECT a\nFROM sales\n"
+    assert job.queries[ONLY].text == "SELECT a\nFROM sales\n"
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_keys(written: str, keys: tuple[tuple[str, ...], ...]) -> None:
 
 def test_paths_are_absolute_and_links_are_kept() -> None:
     job = parsed(small(output="{path: ../out}", state="/var/state", sources="{sales: {path: 'file:///data/s'}}"))
-    assert (job.output.path, job.state, job.sources["sales"].path) == (
+    assert (job.queries[ONLY].output.path, job.state, job.sources["sales"].path) == (
         Path("/out"),
         Path("/var/state"),
         Path("/data/s"),
@@ -222,6 +222,38 @@ def test_entries_of_another_mapping() -> None:
     assert job.sources["b"].path == Path("/jobs/y")
 
 
+# -- several queries ---------------------------------------------------------------------------------------------------
+
+
+def test_several_queries(tmp_path: Path) -> None:
+    (tmp_path / "revenue.sql").write_text("SELECT 1 AS one FROM sales;\n", encoding="utf-8")
+    text = queries(
+        "revenue: {query: revenue.sql, output: {path: out/revenue, format: csv}}",
+        "refunds: {query: 'SELECT 2 AS two FROM sales', output: {path: out/refunds}, deliver: [14:00]}",
+    )
+    job = parse_job(text, tmp_path / "slackwater.yml")
+    revenue, refunds = job.queries.values()
+    assert (revenue.name, revenue.file, revenue.sql) == (
+        "revenue",
+        str(tmp_path / "revenue.sql"),
+        "SELECT 1 AS one FROM sales",
+    )
+    assert (refunds.name, refunds.file, refunds.text) == ("refunds", "query refunds", "SELECT 2 AS two FROM sales")
+    assert (revenue.output.format, refunds.output.format) == (Format.CSV, Format.PARQUET)
+    assert refunds.output.path == tmp_path / "out" / "refunds"
+    assert job.timeline.deliver == {1, 2}
+    assert job.timeline.due("revenue") == {2}
+    assert job.timeline.due("refunds") == {1}
+
+
+@pytest.mark.parametrize("deliver, runs", [("final", {2}), ("every", {1, 2}), ("14:00", {1})])
+def test_queries_are_delivered_as_the_job_says(deliver: str, runs: set[int]) -> None:
+    timeline = parsed(queries(ONE, OTHER, deliver=deliver)).timeline
+    assert timeline == Timeline.of(["14:00", "24:00"], deliver=deliver if deliver != "14:00" else [deliver])
+    assert timeline.due("a") == runs
+    assert timeline.due("b") == runs
+
+
 # -- finding -----------------------------------------------------------------------------------------------------------
 
 
@@ -249,16 +281,23 @@ def test_the_schema_is_up_to_date() -> None:
     assert json.loads(SCHEMA.read_text(encoding="utf-8")) == job_schema(), "run `make docs`"
 
 
-@pytest.mark.parametrize("text", [EXAMPLE, STARTER.read_text(encoding="utf-8"), small()])
+@pytest.mark.parametrize("text", [EXAMPLE, STARTER.read_text(encoding="utf-8"), small(), queries(ONE, OTHER)])
 def test_examples_fit_the_schema(text: str) -> None:
     jsonschema.Draft202012Validator.check_schema(job_schema())
     jsonschema.validate(read_yaml(text, "example").value, job_schema())
 
 
-@pytest.mark.parametrize("entries", [{"shedule": "[a]"}, {"weights": "[-1]"}, {"refresh": "never"}, {"name": "a/b"}])
-def test_the_schema_refuses(entries: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(small(shedule="[a]"), small(weights="[-1]"), small(refresh="never"), small(name="a/b")),
+        *(small(queries="{}"), small().replace("query:", "#"), small().replace("output:", "#")),
+        *(queries(ONE) + "query: a.sql\n", queries(ONE) + "output: {path: x}\n", queries(ONE.replace("a:", "a b:", 1))),
+    ],
+)
+def test_the_schema_refuses(text: str) -> None:
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(read_yaml(small(**entries), "example").value, job_schema())
+        jsonschema.validate(read_yaml(text, "example").value, job_schema())
 
 
 def test_the_page_has_every_key_and_its_examples_are_right(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.job.config_texts import parsed, refused, small, source
+from tests.job.config_texts import ONE, OTHER, parsed, queries, refused, small, source
 
 from slackwater.errors import Place, UserError
 from slackwater.job.config import (
@@ -165,6 +165,66 @@ WRONG = [
     (small(spark="{conf: {spark.master: x}}"), 6, 30, "`spark.master` is not a setting here", "spark: {master"),
     (small(tolerance="x"), 6, 12, "`tolerance` must be a number, not `x`", None),
     (small(tolerance="1"), 6, 12, "`tolerance` must be less than 1, not `1`", None),
+    (small(state=".out"), 6, 8, "the state lies where the output keeps its answers: /jobs/.out", "each its own"),
+    # one query or several
+    (small().replace("query:", "#"), 1, 1, "`query` is missing", "e.g. `query: revenue.sql`"),
+    (small().replace("output:", "#"), 1, 1, "`output` is missing", "e.g. `output: {path: out/revenue}`"),
+    (small(query=""), 2, 7, "`query` must be a file or the text of a query, not empty", "revenue.sql"),
+    (small(output=""), 5, 8, "`output` has no value", "e.g. `output: {path: out/revenue}`"),
+    (queries(ONE) + "query: SELECT 1\n", 6, 1, "`query` stands beside `queries`", "has its own `query`"),
+    (queries(ONE) + "output: {path: x}\n", 6, 1, "`output` stands beside `queries`", "has its own `output`"),
+    (queries("[a, b]"), 5, 3, "`queries` must be made of `key: value` entries, not a list", "queries: {revenue:"),
+    (queries(), 4, 9, "`queries` has no value", "queries: {revenue:"),
+    (queries("{}"), 5, 3, "`queries` is empty", "queries: {revenue:"),
+    (queries("a: revenue.sql"), 5, 6, "`queries.a` must be made of `key: value` entries", None),
+    (queries("a:"), 5, 5, "`queries.a` has no value", None),
+    (queries("a: {output: {path: x}}"), 5, 6, "`query` is missing in `queries.a`", "query: revenue.sql"),
+    (queries("a: {query: SELECT 1}"), 5, 6, "`output` is missing in `queries.a`", "output: {path"),
+    (queries(ONE, "b: {query: x.sql, output: {path: y}}"), 6, 14, "there is no file /jobs/x.sql", "relative"),
+    (
+        queries(ONE, "b: {query: SELECT 1, output: {format: csv}}"),
+        6,
+        32,
+        "`path` is missing in `queries.b.output`",
+        None,
+    ),
+    (
+        queries(ONE, OTHER[:-1] + ", sources: {}}"),
+        6,
+        65,
+        "unknown key `sources` in `queries.b`",
+        "it belongs to the top",
+    ),
+    (queries(ONE, OTHER[:-1] + ", sql: x}"), 6, 65, "unknown key `sql` in `queries.b`", "did you mean `query`?"),
+    (queries(ONE, OTHER[:-1] + ", deliver: [13:00]}"), 6, 75, "`deliver` names 13:00, which is not", "`14:00`"),
+    (queries(ONE, OTHER[:-1] + ", deliver: []}"), 6, 74, "`queries.b.deliver` must be final, every or a list", None),
+    (queries(ONE, ONE), 6, 3, "`a` stands here twice", "first on line 5"),
+    (queries(ONE, OTHER.replace("b:", '"":', 1)), 6, 3, "`` is not a name of a query", "letters, digits and `_`"),
+    (queries(ONE, OTHER.replace("b:", "my-b:", 1)), 6, 3, "`my-b` is not a name of a query", "it names steps"),
+    (queries(ONE, OTHER.replace("b:", "A:", 1)), 6, 3, "`A` and `a` are the same query", None),
+    (
+        queries(ONE, OTHER.replace("out/b", "out/a")),
+        6,
+        57,
+        "the output of `b` and the output of `a` are the same",
+        None,
+    ),
+    (queries(ONE, OTHER.replace("out/b", "out/a/b")), 6, 57, "the output of `b` lies within the output of `a`", None),
+    (queries(ONE, OTHER.replace("out/b", "out/.a")), 6, 57, "where the output of `a` keeps its answers", None),
+    (
+        queries(ONE, OTHER.replace("out/b", "data/sales")),
+        6,
+        57,
+        "the output of `b` and source `sales` are the same",
+        None,
+    ),
+    (
+        queries(ONE, sources="{sales: {path: data/sales}, query_a: {path: x}}"),
+        5,
+        3,
+        "the answer of `a` is called `query_a` in plans, and so is a source",
+        "another name",
+    ),
 ]
 
 
@@ -243,13 +303,15 @@ def test_whatever_is_written_is_read_or_refused() -> None:
     expect = "{rows: 5, arrives: {14:00: 20%, 24:00: {inserts: 90%, deletes: 10%}}, distinct: {a: 1}}"
     sales = f"{{path: x, format: csv, options: {{a: 1}}, key: [a], changes: feed, expect: {expect}}}"
     text = small(sources=f"{{sales: {sales}}}", weights="[1, 2]", deliver="[24:00]", spark="{conf: {a: b}}")
-    parsed(text)
-    right = read_yaml(text, "x").value
+    several = queries(ONE, OTHER[:-1] + ", deliver: [24:00]}")
     refusals = 0
-    for location in entries(right):
-        for odd in ODD:
-            with suppress(FileError):
-                parsed(json.dumps(replaced(right, location, odd)))
-                continue
-            refusals += 1
-    assert refusals > 200
+    for written in (text, several):
+        parsed(written)
+        right = read_yaml(written, "x").value
+        for location in entries(right):
+            for odd in ODD:
+                with suppress(FileError):
+                    parsed(json.dumps(replaced(right, location, odd)))
+                    continue
+                refusals += 1
+    assert refusals > 300

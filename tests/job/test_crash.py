@@ -21,7 +21,7 @@ from tests.job.crashing import clean_everything, live, mortal
 from tests.job.duck import without_spark
 from tests.job.room import THREE_ARRIVALS, Room, expected
 
-from slackwater.job.store import all_whole
+from slackwater.job.shelf import all_whole
 from slackwater.spark.session import Session
 
 DEATHS, DEATHS_ON_SPARK = (160, 40) if os.environ.get("SLACKWATER_EVERY_SETTING") else (40, 3)
@@ -76,10 +76,10 @@ def check_what_is_visible(directory: Path) -> None:
     assert room.answer() in (ANSWERS[len(manifests)], ANSWERS[max(0, len(manifests) - 1)])
     if manifests and len(manifests) < 3:
         assert all(all_whole(store.state, state.files) for state in manifests[-1].states.values())
-    last = manifests[-1].output if manifests else None
-    assert last is None or store.is_there(last)
-    if store.output.exists():
-        assert (store.output / "_SUCCESS").exists()
+    for name, answer in manifests[-1].answers.items() if manifests else ():
+        assert store.shelves[name].holds(answer)
+    for shelf in store.shelves.values():
+        assert not shelf.output.exists() or (shelf.output / "_SUCCESS").exists()
 
 
 def deaths(total: int, seed: int, count: int) -> list[int]:

@@ -11,9 +11,22 @@ import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
-from tests.job.room import THREE_ARRIVALS, Heard, Room, Row, Rows, expected, rows_of
+from tests.job.room import (
+    BUSY,
+    BY_TEXT,
+    SALES_AND_RETURNS,
+    THREE_ARRIVALS,
+    Heard,
+    Room,
+    Row,
+    Rows,
+    expected,
+    rows_of,
+    several,
+)
 from tests.job.test_work import state_files
 
+from slackwater.cli.main import DONE, FAILED, main
 from slackwater.errors import RunError, UserError
 from slackwater.job.verify import Verdict
 from slackwater.spark.session import Session
@@ -216,12 +229,49 @@ def test_a_table_of_the_catalog(tmp_path: Path, spark: Session) -> None:
         spark.sql("DROP DATABASE shop CASCADE")
 
 
+def test_two_queries_share_a_state(
+    tmp_path: Path, spark: Session, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A third goes by its text; `verify` looks at all of them, or at one."""
+    queries = several(gross={"query": SALES_AND_RETURNS, "deliver": "final"}, busy=BUSY, text=BY_TEXT)
+    room = Room(tmp_path / "room", settings=queries)
+    for run in (1, 2, 3):
+        room.arrive(run)
+        room.job(spark).run()
+        assert room.answer("busy") == [row for row in expected(THREE_ARRIVALS[:run]) if int(str(row[2])) > 2]
+        assert (room.answer("gross") is None) is (run < 3)
+    assert room.answer("gross") == expected(THREE_ARRIVALS)
+    plan = room.job(spark).plan()
+    assert [plan.serves(state) for state in plan.states] == [("busy", "gross")] * 2
+    computed = [step for step in plan.steps if any("sales__" in name for name in step.reads())]
+    assert [step.run for step in computed] == [1, 2, 3], "what both are made of is computed once a run"
+    by_hand = executed(room.job(spark).work(2).program(), spark)
+    assert set(by_hand) >= {"sales_returns_partial_v2"}
+
+    verdicts = room.job(spark).verdicts()
+    assert list(verdicts) == ["gross", "busy", "text"]
+    assert all(verdict.equal and verdict.run == 3 for verdict in verdicts.values())
+    monkeypatch.setattr("slackwater.spark.session.open_session", lambda *_: spark)
+    monkeypatch.chdir(room.directory)
+    assert main(["verify", "--run", "14:00"]) == DONE
+    assert capsys.readouterr().out.splitlines() == [
+        "busy, run 2 (14:00), 2 rows: equal to the batch answer",
+        "text, run 2 (14:00), 4 rows: equal to the batch answer",
+    ]
+    tampered(room, lambda table: table.slice(1), "busy")
+    assert main(["verify", "--query", "gross"]) == DONE
+    assert main(["verify", "--json"]) == FAILED
+    told = json.loads(capsys.readouterr().out.partition("\n")[2])
+    assert not told["equal"]
+    assert [name for name, found in told["queries"].items() if not found["equal"]] == ["busy"]
+
+
 # --- verify ----------------------------------------------------------------------------------------------------------
 
 
-def tampered(room: Room, change: Callable[[pa.Table], pa.Table]) -> None:
+def tampered(room: Room, change: Callable[[pa.Table], pa.Table], query: str = "answer") -> None:
     """Changes what was delivered, and takes Hadoop's checksums away."""
-    (path,) = room.output.glob("*.parquet")
+    (path,) = room.output_of(query).glob("*.parquet")
     table = change(pq.ParquetFile(path).read())
     pq.write_table(table, path)
     path.with_name(f".{path.name}.crc").unlink()

@@ -131,8 +131,10 @@ def test_everything_a_manifest_names_is_synced_before_it(tmp_path: Path) -> None
     for manifest in cycle.manifests():
         before = set(disk.synced[: at[cycle.manifest_file(manifest.run)]])
         files = [store.state / file.path for state in manifest.states.values() for file in state.files]
-        assert manifest.output is not None
-        files += [store.answers / file.path for file in manifest.output.files]
+        assert manifest.answers
+        files += [
+            store.shelves[name].answers / f.path for name, answer in manifest.answers.items() for f in answer.files
+        ]
         assert files
         assert {*files, *(file.parent for file in files), *(file.parent.parent for file in files)} <= before
     assert not [path for path in disk.synced if "sales_returns_v1" in path.parts], "scratch need not be kept"

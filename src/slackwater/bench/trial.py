@@ -33,7 +33,7 @@ from slackwater.job.sources import Source
 from slackwater.job.store import remove
 from slackwater.job.verify import output_fields_of
 from slackwater.job.work import Work
-from slackwater.plan.plan import Plan
+from slackwater.plan.plan import ONLY, Plan
 from slackwater.spark.compare import difference
 from slackwater.spark.metrics import jvm_cpu_seconds, measuring
 from slackwater.spark.statements import run_statement
@@ -128,6 +128,7 @@ class Trial:
         config = load_job(directory / "slackwater.yml")
         used = {name: self._data.statistics[name] for name in self._tables}
         self.job = Job(config, session, statistics=used, methods=setting.methods)
+        self._shelf = self.job.store.shelves[ONLY]
         self._sources = [
             Source(name, config.sources[name], "parquet", self._data.directory(name), self._data.fields(name))
             for name in self._tables
@@ -192,13 +193,12 @@ class Trial:
 
     def rewind(self) -> None:
         """Undoes all runs; the plan stays."""
-        store = self.job.store
-        for cycle in store.cycles():
+        for cycle in self.job.store.cycles():
             own = [file(run) for run in self._timeline.runs for file in (cycle.pins_file, cycle.manifest_file)]
-            for path in (*own, cycle.data, store.answers):
+            for path in (*own, cycle.data, self._shelf.answers):
                 if path.exists():
                     remove(path)
-        store.output.unlink(missing_ok=True)
+        self._shelf.output.unlink(missing_ok=True)
         for file in (self._directory / "input").glob("*/*"):
             file.unlink()
 
@@ -236,8 +236,8 @@ class Trial:
         """Whether the answer just delivered is batch's, floats to the tolerance, ties of a LIMIT as they may fall."""
         cycle = self.job.store.current()
         assert cycle is not None
-        fields = output_fields_of(cycle.record().outputs)
-        for name, directory in ((BATCH, self._batch(run)), (DELIVERED, self.job.store.output)):
+        fields = output_fields_of(cycle.record().answers[ONLY])
+        for name, directory in ((BATCH, self._batch(run)), (DELIVERED, self._shelf.output)):
             paths = tuple(sorted(path.name for path in directory.glob("*.parquet")))
             run_statement(self._session, view_of_files(name, Files("parquet", str(directory), paths), fields))
         found = difference(self._session, BATCH, DELIVERED, fields, tolerance=self.job.config.tolerance)

@@ -59,7 +59,7 @@ def run(
     with output.waiting("starting"):
         progress = progress_for(output)
     done = job.run(at, all=every, new_cycle=new_cycle, progress=progress)
-    output.report(RunReport(tuple(done), job.status(), job.store.output))
+    output.report(RunReport(tuple(done), job.status(), job.store.shelves))
 
 
 @click.command()
@@ -69,7 +69,7 @@ def run(
 def status(output: Output, path: Path | None) -> None:
     """Show where a job stands: which runs are done, what waits to be read."""
     job = Job.open(path)
-    output.report(StatusReport(job.config.name, job.status(), job.store.output))
+    output.report(StatusReport(job.config.name, job.status(), job.store.shelves))
 
 
 @click.command()
@@ -79,25 +79,30 @@ def status(output: Output, path: Path | None) -> None:
 @click.pass_obj
 def history(output: Output, steps: bool, path: Path | None) -> None:
     """Show what runs have cost: time, CPU, rows and bytes, beside what the plan expected."""
-    output.report(HistoryReport(tuple(Job.open(path).history()), steps))
+    job = Job.open(path)
+    output.report(HistoryReport(tuple(job.history()), tuple(job.config.queries), steps))
 
 
 @click.command()
+@click.option("--query", metavar="NAME", help="Only this one of several queries; by default all.")
 @click.option("--run", "at", metavar="TIME", help="Verify what this run has delivered; by default the last.")
 @click.option("--sample", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE", help="Only this share of rows.")
 @takes_job
 @reporting
 @click.pass_obj
-def verify(output: Output, at: str | None, sample: float | None, path: Path | None) -> None:
+def verify(output: Output, query: str | None, at: str | None, sample: float | None, path: Path | None) -> None:
     """Compare what was delivered with the batch query on the same inputs, row by row.
 
     Exits with 1 where they differ.
     """
     job = Job.open(path)
     with output.waiting("computing the batch answer"):
-        verdict = job.verify(at, sample=sample)
-    output.report(VerifyReport(verdict))
-    if not verdict.equal:
+        if query is not None:
+            verdicts = {query: job.verify(at, query=query, sample=sample)}
+        else:
+            verdicts = job.verdicts(at, sample=sample)
+    output.report(VerifyReport(verdicts))
+    if not all(verdict.equal for verdict in verdicts.values()):
         raise click.exceptions.Exit(1)
 
 

@@ -13,10 +13,12 @@ from slackwater.cli.text import sql as coloured
 from slackwater.engine.compile import step_sql
 from slackwater.errors import UserError
 from slackwater.job.job import Job
+from slackwater.job.manifest import told_apart
+from slackwater.job.planning import Planned
 from slackwater.memo.show import show_memo
 from slackwater.plan.alternatives import Comparison, explain_alternatives
 from slackwater.plan.explain import explain as explained
-from slackwater.plan.plan import ONLY, Plan
+from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Planning
 from slackwater.plan.serialize import plan_to_value
 from slackwater.search.show import show_trace
@@ -30,15 +32,20 @@ class JobExplanation:
     run: int | None
     programs: tuple[tuple[str, str], ...]
     comparisons: tuple[Comparison, ...]
-    planning: Planning | None
+    planned: Planned | None
+    """The job planned anew, where that was done."""
     memo: bool
     trace: bool
-    reason: str = ""
+
+    @property
+    def planning(self) -> Planning | None:
+        return self.planned.planning if self.planned is not None else None
 
     def as_json(self) -> Json:
         found: dict[str, Json] = {"plan": plan_to_value(self.plan)}
-        if self.reason:
-            found["from_scratch_because"] = self.reason
+        if self.planned is not None and self.planned.reasons:
+            only, named = told_apart(self.planned.reasons)
+            found["from_scratch_because"] = only if only is not None else {**named}
         if self.programs:
             found["sql"] = [{"run": name, "text": text} for name, text in self.programs]
         if self.comparisons:
@@ -51,8 +58,8 @@ class JobExplanation:
 
     def as_text(self) -> RenderableType:
         parts: list[RenderableType] = [Text(explained(self.plan, costs=True, run=self.run))]
-        if self.reason:
-            parts.append(Text(f"computed from scratch: {self.reason}", style="yellow"))
+        if self.planned is not None:
+            parts += [Text(reason, style="yellow") for reason in self.planned.told("computed from scratch")]
         for _, text in self.programs:
             parts += [Text(), coloured(text)]
         for comparison in self.comparisons:
@@ -76,19 +83,16 @@ def explain_job(
     planned = job.planned() if alternatives or memo or trace or not begun else None
     plan = planned.plan if planned is not None and not begun else job.plan()
     comparisons: tuple[Comparison, ...] = ()
-    if alternatives and planned is not None and planned.query is not None:
-        comparisons = explain_alternatives(
-            {ONLY: planned.query}, planned.statistics, job.config.timeline, planned.options
-        )
+    if alternatives and planned is not None and planned.queries:
+        comparisons = explain_alternatives(planned.queries, planned.statistics, job.config.timeline, planned.options)
     return JobExplanation(
         plan,
         run,
         _programs(job, plan, run, begun) if sql else (),
         comparisons,
-        planned.planning if planned is not None else None,
+        planned,
         memo,
         trace,
-        planned.reason if planned is not None else "",
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -14,10 +14,12 @@ from slackwater.cli.output import Json, plain
 from slackwater.cli.text import amount, seconds, size, sql
 from slackwater.errors import counted
 from slackwater.job.job import Job, RunStatus, Status
-from slackwater.job.manifest import Manifest, StepRecord
+from slackwater.job.manifest import Manifest, StepRecord, told_apart
+from slackwater.job.shelf import Shelf
 from slackwater.job.tidy import Cleaned
 from slackwater.job.verify import Verdict
 from slackwater.job.work import Work
+from slackwater.plan.plan import answer_of
 
 MOST_ROWS = 10
 
@@ -43,6 +45,11 @@ def _measured(measured: dict[str, float | int | None], name: str) -> float | Non
     return None if value is None else float(value)
 
 
+def _outputs(shelves: Mapping[str, Shelf]) -> dict[str, Json]:
+    only, named = told_apart({name: str(shelf.output) for name, shelf in shelves.items()})
+    return {"output": only} if only is not None else {"outputs": {**named}}
+
+
 def _as_json(manifest: Manifest) -> dict[str, Json]:
     told: dict[str, Json] = json.loads(manifest.model_dump_json())
     return told
@@ -54,7 +61,7 @@ class RunReport:
 
     done: tuple[Manifest, ...]
     status: Status
-    output: Path
+    shelves: Mapping[str, Shelf]
 
     def as_json(self) -> Json:
         following = self.status.next
@@ -62,7 +69,7 @@ class RunReport:
             "runs": [_as_json(manifest) for manifest in self.done],
             "cycle": self.status.cycle,
             "next": None if following is None else following.time,
-            "output": str(self.output),
+            **_outputs(self.shelves),
         }
 
     def as_text(self) -> RenderableType:
@@ -71,11 +78,12 @@ class RunReport:
         parts: list[RenderableType] = []
         for manifest in self.done:
             parts += [_run_line(manifest), *([_steps_table(manifest.steps)] if manifest.steps else []), Text()]
-        delivered = [manifest for manifest in self.done if manifest.output is not None]
-        if delivered:
-            rows = delivered[-1].output.rows if delivered[-1].output else None
-            told = f"{amount(rows)} rows in " if rows is not None else ""
-            parts.append(Text.assemble("the answer: ", told, (str(self.output), "bold")))
+        delivered = {name: answer for manifest in self.done for name, answer in manifest.answers.items()}
+        for name, shelf in self.shelves.items():
+            if name in delivered:
+                rows = delivered[name].rows
+                told = f"{amount(rows)} rows in " if rows is not None else ""
+                parts.append(Text.assemble(f"{answer_of(name)}: ", told, (str(shelf.output), "bold")))
         parts.append(self._state())
         return Group(*parts)
 
@@ -163,7 +171,7 @@ class StatusReport:
 
     name: str
     status: Status
-    output: Path
+    shelves: Mapping[str, Shelf]
 
     def as_json(self) -> Json:
         following = self.status.next
@@ -175,6 +183,7 @@ class StatusReport:
                     "run": run.run,
                     "time": run.time,
                     "delivers": run.delivers,
+                    **({"queries": list(run.due)} if any(run.due) else {}),
                     "state": _state(run),
                     "finished": None if run.manifest is None else run.manifest.finished,
                 }
@@ -182,30 +191,37 @@ class StatusReport:
             ],
             "next": None if following is None else following.time,
             "waiting": dict(self.status.waiting),
-            "output": str(self.output),
+            **_outputs(self.shelves),
         }
 
     def as_text(self) -> RenderableType:
-        table = _table("run", "time", "", "finished", "rows", left=4)
+        table = _table("run", "time", "", "finished", *(name or "rows" for name in self.shelves), left=4)
         for run in self.status.runs:
             manifest = run.manifest
-            rows = manifest.output.rows if manifest is not None and manifest.output is not None else None
+            delivers = f", delivers {', '.join(run.due)}".rstrip() if run.delivers else ""
             style = {"committed": "green", "interrupted": "yellow", "damaged": "red"}.get(_state(run), "")
             table.add_row(
                 str(run.run),
                 run.time,
-                Text(_state(run) + (", delivers" if run.delivers else ""), style=style),
+                Text(_state(run) + delivers, style=style),
                 manifest.finished[:19].replace("T", " ") if manifest is not None else "",
-                "" if rows is None else amount(rows),
+                *(_rows(manifest, name) for name in self.shelves),
             )
         cycle = f"cycle {self.status.cycle}" if self.status.cycle is not None else "no run yet"
         waiting = ", ".join(f"{name}: {counted(n, 'new file')}" for name, n in self.status.waiting.items() if n)
         parts: list[RenderableType] = [Text(f"{self.name} · {cycle}", style="bold"), table]
         parts += [Text(run.damaged, style="red") for run in self.status.runs if run.damaged]
         parts.append(Text(f"waiting: {waiting or 'nothing'}"))
-        if self.output.is_symlink():
-            parts.append(Text(f"the answer: {self.output}"))
+        for name, shelf in self.shelves.items():
+            if shelf.output.is_symlink():
+                parts.append(Text(f"{answer_of(name)}: {shelf.output}"))
         return Group(*parts)
+
+
+def _rows(manifest: Manifest | None, query: str) -> str:
+    """How many rows a run has delivered of a query, as far as that is known."""
+    answer = manifest.answers.get(query) if manifest is not None else None
+    return "" if answer is None or answer.rows is None else amount(answer.rows)
 
 
 def _state(run: RunStatus) -> str:
@@ -221,6 +237,7 @@ class HistoryReport:
     """Committed runs and what they cost."""
 
     runs: tuple[Manifest, ...]
+    queries: tuple[str, ...]
     steps: bool
 
     def as_json(self) -> Json:
@@ -229,14 +246,15 @@ class HistoryReport:
     def as_text(self) -> RenderableType:
         if not self.runs:
             return Text("no run is committed yet")
-        table = _table("cycle", "run", "finished (UTC)", "arrived", "delivered", *(name for name, _ in TIMES), left=3)
+        delivered = [name or "delivered" for name in self.queries]
+        table = _table("cycle", "run", "finished (UTC)", "arrived", *delivered, *(name for name, _ in TIMES), left=3)
         for manifest in self.runs:
             table.add_row(
                 str(manifest.cycle),
                 f"{manifest.run} · {manifest.time}",
                 manifest.finished[:19].replace("T", " "),
                 amount(sum(manifest.arrived.values())),
-                amount(manifest.output.rows) if manifest.output is not None else "",
+                *(amount(manifest.answers[name].rows) if name in manifest.answers else "" for name in self.queries),
                 *(seconds(_measured(manifest.total, name)) for _, name in TIMES),
             )
         parts: list[RenderableType] = [table]
@@ -250,8 +268,25 @@ class HistoryReport:
 
 @dataclass(frozen=True)
 class VerifyReport:
-    """Whether an answer is the batch answer."""
+    """Whether answers are the batch answers."""
 
+    verdicts: Mapping[str, Verdict]
+
+    def as_json(self) -> Json:
+        only, named = told_apart({name: VerdictReport(name, found).as_json() for name, found in self.verdicts.items()})
+        if only is not None:
+            return only
+        return {"equal": all(verdict.equal for verdict in self.verdicts.values()), "queries": {**named}}
+
+    def as_text(self) -> RenderableType:
+        return Group(*(VerdictReport(name, found).as_text() for name, found in self.verdicts.items()))
+
+
+@dataclass(frozen=True)
+class VerdictReport:
+    """Whether the answer of a query is the batch answer."""
+
+    query: str
     verdict: Verdict
 
     def as_json(self) -> Json:
@@ -270,7 +305,8 @@ class VerifyReport:
 
     def as_text(self) -> RenderableType:
         verdict, found = self.verdict, self.verdict.difference
-        about = f"run {verdict.run} ({verdict.time}), {amount(verdict.rows)} rows"
+        about = f"{self.query}, " if self.query else ""
+        about += f"run {verdict.run} ({verdict.time}), {amount(verdict.rows)} rows"
         if verdict.sample is not None:
             about += f", on a sample of {100 * verdict.sample:g} %"
         notes = (

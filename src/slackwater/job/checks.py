@@ -6,15 +6,18 @@ Every check is a generator of what it finds, so that one reading shows all mista
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
+from typing import TypeAlias
 
 from slackwater.errors import UserError, did_you_mean
-from slackwater.job.sections import Changes, ExpectConfig, JobConfig, SourceConfig
+from slackwater.job.messages import EXAMPLES
+from slackwater.job.sections import Changes, ExpectConfig, JobConfig, JobQuery, SourceConfig
+from slackwater.job.shelf import Shelf
 from slackwater.job.values import TABLE_NAME, Amount
-from slackwater.job.yaml_file import Location
+from slackwater.job.yaml_file import Location, Yaml
 from slackwater.time.timeline import Timeline
 
 ROUNDING = 0.1
@@ -31,10 +34,20 @@ class Wrong:
     of_key: bool = False
 
 
+def wrong_form(entries: Mapping[str, Yaml]) -> Iterator[Wrong]:
+    """A job has one query, as `query` and `output`, or several, each with its own: told by the keys that are there."""
+    for key in ("query", "output"):
+        if "queries" in entries and key in entries:
+            yield Wrong((key,), f"`{key}` stands beside `queries`", f"each of them has its own `{key}`", of_key=True)
+        if "queries" not in entries and key not in entries:
+            yield Wrong((), f"`{key}` is missing", f"e.g. `{EXAMPLES[key]}`")
+
+
 def wrong_between_keys(job: JobConfig) -> Iterator[Wrong]:
     """All that does not fit together."""
     yield from _timeline(job)
-    yield from _names(job)
+    yield from _sources(job)
+    yield from _queries(job)
     for name, source in job.sources.items():
         yield from _source(name, source, job)
     yield from _spark(job)
@@ -47,14 +60,21 @@ def _timeline(job: JobConfig) -> Iterator[Wrong]:
     if job.weights is not None:
         weights = job.weights
         yield from _tried(("weights",), lambda: Timeline.of(_numbered(job), weights))
-    if isinstance(job.deliver, str):
+    yield from _deliver(("deliver",), job.deliver, job)
+    for name, query in job.several.items():
+        if query.deliver is not None:
+            yield from _deliver(("queries", name, "deliver"), query.deliver, job)
+
+
+def _deliver(at: Location, deliver: str | tuple[str, ...], job: JobConfig) -> Iterator[Wrong]:
+    if isinstance(deliver, str):
         return
-    for index, time in enumerate(job.deliver):
+    for index, time in enumerate(deliver):
         if time not in job.schedule:
             message = f"`deliver` names {time}, which is not in the schedule"
             word = time in ("final", "every")
             hint = f"write `deliver: {time}`, without a list" if word else did_you_mean(time, job.schedule)
-            yield Wrong(("deliver", index), message, hint)
+            yield Wrong((*at, index), message, hint)
 
 
 def _numbered(job: JobConfig) -> list[str]:
@@ -69,15 +89,37 @@ def _tried(location: Location, make: Callable[[], Timeline]) -> Iterator[Wrong]:
         yield Wrong(location, error.message, error.hint)
 
 
-def _names(job: JobConfig) -> Iterator[Wrong]:
-    seen: dict[str, str] = {}
+def _sources(job: JobConfig) -> Iterator[Wrong]:
     for name in job.sources:
         if not re.fullmatch(TABLE_NAME, name):
             hint = "letters, digits and `_`, as the query names it"
             yield Wrong(("sources", name), f"`{name}` is not a name of a table", hint, of_key=True)
+    for name, other in _alike(job.sources):
+        message = f"`{name}` and `{other}` are the same table to Spark, which does not tell case apart"
+        yield Wrong(("sources", name), message, of_key=True)
+
+
+def _queries(job: JobConfig) -> Iterator[Wrong]:
+    """Names of queries become names of steps and, where their text is run as it is, of views."""
+    for name in job.several:
+        if not re.fullmatch(TABLE_NAME, name):
+            hint = "letters, digits and `_`, for it names steps and views"
+            yield Wrong(("queries", name), f"`{name}` is not a name of a query", hint, of_key=True)
+    for name, other in _alike(job.several):
+        message = f"`{name}` and `{other}` are the same query: case is not told apart"
+        yield Wrong(("queries", name), message, of_key=True)
+    for name, source in product(job.several, job.sources):
+        if source.lower() == f"query_{name}".lower():
+            message = f"the answer of `{name}` is called `{source}` in plans, and so is a source"
+            yield Wrong(("queries", name), message, "give the query another name", of_key=True)
+
+
+def _alike(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Names that were there before in another case."""
+    seen: dict[str, str] = {}
+    for name in names:
         if name.lower() in seen:
-            message = f"`{name}` and `{seen[name.lower()]}` are the same table to Spark, which does not tell case apart"
-            yield Wrong(("sources", name), message, of_key=True)
+            yield name, seen[name.lower()]
         seen.setdefault(name.lower(), name)
 
 
@@ -164,13 +206,13 @@ def _spark(job: JobConfig) -> Iterator[Wrong]:
 
 def _directories(job: JobConfig) -> Iterator[Wrong]:
     """What is read, kept and delivered lies apart: old states are removed, and files in a source are read."""
-    places: list[tuple[Location, str, Path]] = [
+    places: list[_Occupied] = [
         (("sources", name, "path"), f"source `{name}`", source.path)
         for name, source in job.sources.items()
         if source.path is not None
     ]
-    ours: list[tuple[Location, str, Path]] = [(("output", "path"), "the output", job.output.path)]
-    ours.append((("state",), "the state", job.state))
+    outputs = [_output(query) for query in job.queries.values()]
+    ours: list[_Occupied] = [*outputs, (("state",), "the state", job.state)]
     pairs = [*((a, b) for a in places for b in ours), *combinations(ours, 2)]
     for (_, first, one), (location, second, other) in pairs:
         if one == other:
@@ -178,6 +220,21 @@ def _directories(job: JobConfig) -> Iterator[Wrong]:
         elif one in other.parents or other in one.parents:
             inner, outer = (second, first) if one in other.parents else (first, second)
             yield Wrong(location, f"{inner} lies within {outer}: {max(one, other, key=_depth)}", "give each its own")
+    for (_, label, path), (location, other_label, other) in product(outputs, [*places, *ours]):
+        kept = Shelf(path).answers
+        if other == kept or kept in other.parents:
+            yield Wrong(location, f"{other_label} lies where {label} keeps its answers: {kept}", "give each its own")
+
+
+_Occupied: TypeAlias = tuple[Location, str, Path]
+"""Where it is said, by whom a directory is taken, and which one."""
+
+
+def _output(query: JobQuery) -> _Occupied:
+    path = query.output.path
+    if not query.name:
+        return ("output", "path"), "the output", path
+    return ("queries", query.name, "output", "path"), f"the output of `{query.name}`", path
 
 
 def _depth(path: Path) -> int:

@@ -1,4 +1,4 @@
-"""The job file: a query, when it runs, what it reads and where its answer goes.
+"""The job file: a query or several, when they run, what they read and where their answers go.
 
 `load_job` gives a `JobConfig` in which all is checked that can be without Spark and without the data: paths are
 absolute and local, the query's text is at hand, the schedule is a `Timeline`. Otherwise it raises one `FileError` that
@@ -16,7 +16,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from slackwater.errors import Place, UserError
-from slackwater.job.checks import wrong_between_keys
+from slackwater.job.checks import Wrong, wrong_between_keys, wrong_form
 from slackwater.job.messages import EXAMPLE, described, mistakes_of
 from slackwater.job.sections import (
     Arriving,
@@ -24,13 +24,15 @@ from slackwater.job.sections import (
     ExpectConfig,
     Format,
     JobConfig,
+    JobQuery,
     OutputConfig,
+    QueryConfig,
     Refresh,
     SourceConfig,
     SparkConfig,
 )
 from slackwater.job.values import Around, shown
-from slackwater.job.yaml_file import FileError, Mistake, read_yaml
+from slackwater.job.yaml_file import FileError, Mistake, YamlFile, read_yaml
 
 __all__ = [
     "JOB_FILES",
@@ -40,7 +42,9 @@ __all__ = [
     "FileError",
     "Format",
     "JobConfig",
+    "JobQuery",
     "OutputConfig",
+    "QueryConfig",
     "Refresh",
     "SourceConfig",
     "SparkConfig",
@@ -91,15 +95,20 @@ def parse_job(text: str, path: Path) -> JobConfig:
             else f"a job file is {described('model')}, not {shown(yaml.value)}"
         )
         raise FileError([Mistake(yaml.place(()), message, f"e.g. {EXAMPLE}")])
+    wrong = [_mistake(each, yaml) for each in wrong_form(yaml.value)]
     try:
         job = JobConfig.model_validate(yaml.value, context=Around(path.absolute()))
     except ValidationError as error:
-        raise FileError(mistakes_of(error, yaml)) from None
-    wrong = list(wrong_between_keys(job))
+        raise FileError([*wrong, *mistakes_of(error, yaml)]) from None
+    wrong = wrong or [_mistake(each, yaml) for each in wrong_between_keys(job)]
     if wrong:
-        place = {True: yaml.place_of_key, False: yaml.place}
-        raise FileError(Mistake(place[each.of_key](each.location), each.message, each.hint) for each in wrong)
+        raise FileError(wrong)
     return job
+
+
+def _mistake(wrong: Wrong, yaml: YamlFile) -> Mistake:
+    place = yaml.place_of_key if wrong.of_key else yaml.place
+    return Mistake(place(wrong.location), wrong.message, wrong.hint)
 
 
 def job_schema() -> dict[str, object]:
@@ -108,7 +117,7 @@ def job_schema() -> dict[str, object]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **JobConfig.model_json_schema(),
         "title": "Slackwater job file",
-        "description": "A query, when it runs, what it reads and where its answer goes.",
+        "description": "A query or several, when they run, what they read and where their answers go.",
     }
 
 

@@ -13,32 +13,34 @@ and notebooks can take turns. `run` holds the job's lock; everything else only r
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slackwater.algebra.relation import Query
 from slackwater.algebra.schema import Field
 from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
 from slackwater.errors import Place, StateError, UserError, did_you_mean
 from slackwater.job.config import find_job, load_job
 from slackwater.job.damage import damaged_file, damaged_states
+from slackwater.job.fingerprint import changed, fingerprint
 from slackwater.job.inputs import known_files, pinned_inputs
 from slackwater.job.lock import JobLock
-from slackwater.job.manifest import Manifest, OutputRecord, now
+from slackwater.job.manifest import Manifest, now, told_apart
 from slackwater.job.pins import arrived, listed
 from slackwater.job.planning import Planned, bound_query
 from slackwater.job.prepare import Preparation
 from slackwater.job.runner import Progress, Silent, execute
 from slackwater.job.sections import JobConfig
+from slackwater.job.shelf import Shelf
 from slackwater.job.store import Cycle, CycleRecord, SourceColumns, Store, remove
 from slackwater.job.tidy import Cleaned, all_of, emptied, size_of, spent
 from slackwater.job.verify import Verdict, Verification, output_fields_of
 from slackwater.job.work import Work
-from slackwater.plan.plan import Plan
+from slackwater.plan.plan import ONLY, Plan
 
 if TYPE_CHECKING:
     from slackwater.spark.session import Session
@@ -50,10 +52,15 @@ class RunStatus:
 
     run: int
     time: str
-    delivers: bool
+    due: tuple[str, ...]
+    """The queries that it answers."""
     manifest: Manifest | None
     pinned: bool
     damaged: str = ""
+
+    @property
+    def delivers(self) -> bool:
+        return bool(self.due)
 
 
 @dataclass(frozen=True)
@@ -86,7 +93,7 @@ class Job:
         `methods` are those to plan with, to compare; by default all.
         """
         self.config = config
-        self.store = Store(config.state, config.output.path)
+        self.store = Store(config.state, {name: Shelf(query.output.path) for name, query in config.queries.items()})
         self._session = session
         self._preparation = Preparation(config, self.store, self.session, statistics, methods)
 
@@ -123,29 +130,14 @@ class Job:
         cycle = self.store.current()
         if cycle is None:
             return None
-        before, now = cycle.record().fingerprint, self._fingerprint()
-        changed = [key for key in now if before.get(key) != now[key]]
-        if changed:
+        differing = changed(cycle.record().fingerprint, fingerprint(self.config))
+        if differing:
             raise UserError(
-                f"the job has changed since cycle {cycle.number} began: {', '.join(changed)}",
+                f"the job has changed since cycle {cycle.number} began: {', '.join(differing)}",
                 place=Place(str(self.config.file)),
                 hint="begin a new cycle with `slackwater run --new-cycle`, or undo the change until this one is over",
             )
         return cycle
-
-    def _fingerprint(self) -> dict[str, str]:
-        config = self.config
-        return {
-            "query": _digest(config.query_text),
-            "schedule": ", ".join(config.timeline.times),
-            "weights": ", ".join(map(str, config.timeline.weights)),
-            "deliver": ", ".join(map(str, sorted(config.timeline.deliver))),
-            "refresh": config.refresh.value,
-            "sources": _digest(
-                *(f"{n}:{s.model_dump_json(exclude={'expect'}, warnings=False)}" for n, s in config.sources.items())
-            ),
-            "output": f"{config.output.path} {config.output.format}",
-        }
 
     def _begin_cycle(self, progress: Progress) -> Cycle:
         cycles = self.store.cycles()
@@ -154,17 +146,19 @@ class Job:
             remove(cycle.directory)
         sources = self._preparation.sources_now()
         planned, declared = self._preparation.planned(sources)
-        if planned.reason:
-            progress.note(f"computed from scratch at every delivery: {planned.reason}")
+        for reason in planned.told("computed from scratch at every delivery"):
+            progress.note(reason)
+        outputs, queries = told_apart({name: _columns(fields) for name, fields in declared.items()})
         checksum = cycle.write_plan(planned.plan)
         cycle.write_record(
             CycleRecord(
                 job=self.config.name,
                 number=cycle.number,
                 started=now(),
-                fingerprint=self._fingerprint(),
+                fingerprint=fingerprint(self.config),
                 sources={n: SourceColumns(columns=_columns(s.fields)) for n, s in sources.items()},
-                outputs=_columns(declared),
+                outputs=outputs or (),
+                queries=queries,
                 plan=checksum,
             )
         )
@@ -189,7 +183,8 @@ class Job:
             return self._run(last, all, new_cycle, progress or Silent(), lock)
 
     def _run(self, last: int | None, all: bool, new_cycle: bool, progress: Progress, lock: JobLock) -> list[Manifest]:
-        self.store.check_output()
+        for shelf in self.store.shelves.values():
+            shelf.check()
         self._show_last()
         cycle = None if new_cycle else self._open_cycle()
         if cycle is None:
@@ -249,8 +244,8 @@ class Job:
     def _committed(self, cycle: Cycle, progress: Progress) -> dict[int, Manifest]:
         """The committed runs.
 
-        One whose manifest is damaged counts as not done, and so does the last that delivered if its answer is not
-        there: they are done again from their pins.
+        One whose manifest is damaged counts as not done, and so does the last that delivered a query if its answer is
+        not there: they are done again from their pins.
         """
         found: dict[int, Manifest] = {}
         for run in self.config.timeline.runs:
@@ -261,18 +256,22 @@ class Job:
                 continue
             if manifest is not None:
                 found[run] = manifest
-        last = max((run for run, manifest in found.items() if manifest.output is not None), default=None)
-        answer = found[last].output if last is not None else None
-        if answer is not None and not self.store.is_there(answer):
-            progress.note(f"{self.store.answers / answer.directory}: the last answer is missing or damaged")
-            found = {run: manifest for run, manifest in found.items() if not _is_of(manifest, answer)}
+        for name, shelf in self.store.shelves.items():
+            answer = next((m.answers[name] for m in reversed(found.values()) if name in m.answers), None)
+            if answer is not None and not shelf.holds(answer):
+                progress.note(f"{shelf.answers / answer.directory}: the last answer is missing or damaged")
+                found = {run: manifest for run, manifest in found.items() if manifest.answers.get(name) != answer}
         return found
 
     def _show_last(self) -> None:
-        """Shows the answer of the last run that delivered one, if that was not done or was interrupted."""
-        last = self.store.last_delivered()
-        if last is not None and self.store.is_there(last):
-            self.store.publish(last.directory)
+        """Shows the last answer of every query, where that was not done or was interrupted."""
+        for name in self.store.shelves:
+            self._show_last_of(name)
+
+    def _show_last_of(self, query: str) -> None:
+        last, shelf = self.store.last_delivered(query), self.store.shelves[query]
+        if last is not None and shelf.holds(last):
+            shelf.publish(last.directory)
 
     def _run_number(self, at: str | int) -> int:
         times = self.config.timeline.times
@@ -311,7 +310,8 @@ class Job:
                 pinned = manifest is not None or cycle.pins(run) is not None
             except StateError as error:
                 damaged = str(error)
-        return RunStatus(run, timeline.time(run), run in timeline.deliver, manifest, pinned, damaged)
+        due = tuple(name for name in self.config.queries if run in timeline.due(name))
+        return RunStatus(run, timeline.time(run), due, manifest, pinned, damaged)
 
     def _waiting(self, cycle: Cycle | None) -> dict[str, int]:
         found: dict[str, int] = {}
@@ -325,31 +325,54 @@ class Job:
         """All committed runs, of all cycles, whose manifests are not damaged."""
         return [manifest for cycle in self.store.cycles() for manifest in cycle.readable()]
 
-    def verify(self, run: str | int | None = None, *, sample: float | None = None) -> Verdict:
-        """Compares what a run has delivered, by default the last, with the batch answer on the same inputs."""
-        cycle = self._open_cycle()
+    # --- verifying ---------------------------------------------------------------------------------------------------
+
+    def verify(self, run: str | int | None = None, *, query: str | None = None, sample: float | None = None) -> Verdict:
+        """Compares what a run has delivered, by default the last, with the batch answer on the same inputs.
+
+        Of several queries one must be named; `verdicts` compares them all.
+        """
+        (verdict,) = self._verdicts([self._query_name(query)], run, sample).values()
+        return verdict
+
+    def verdicts(self, run: str | int | None = None, *, sample: float | None = None) -> dict[str, Verdict]:
+        """The same for every query that was delivered, by name: each as the run, or the last run, has left it."""
+        return self._verdicts(list(self.config.queries), run, sample)
+
+    def _verdicts(self, queries: Sequence[str], run: str | int | None, sample: float | None) -> dict[str, Verdict]:
+        cycle, timeline = self._open_cycle(), self.config.timeline
         manifests: list[Manifest] = []
         if cycle is not None:
             manifests = cycle.manifests() if run is None else cycle.readable()
-        delivered = [m for m in manifests if m.output is not None]
         if run is not None:
-            delivered = [m for m in delivered if m.run == self._run_number(run)]
-        if cycle is None or not delivered:
-            times = ", ".join(self.config.timeline.time(number) for number in sorted(self.config.timeline.deliver))
+            manifests = [m for m in manifests if m.run == self._run_number(run)]
+        last = {name: manifest for name in queries for manifest in manifests if name in manifest.answers}
+        if cycle is None or not last:
+            due = frozenset[int]().union(*map(timeline.due, queries))
             what = "nothing has been delivered yet" if run is None else f"run {run} has delivered nothing"
+            times = ", ".join(timeline.time(number) for number in sorted(due))
             raise UserError(what, hint=f"answers are delivered at {times}; `slackwater status` says what is done")
-        manifest = delivered[-1]
-        sources = self._preparation.sources_of(cycle)
+        return {name: self._verification(cycle, name, last[name]).run(self.session(), sample) for name in last}
+
+    def _verification(self, cycle: Cycle, name: str, manifest: Manifest) -> Verification:
+        query, sources = self.config.queries[name], self._preparation.sources_of(cycle)
         pins = pinned_inputs(cycle, manifest.run, sources, pin=False)
-        fields = output_fields_of(cycle.record().outputs)
-        try:
-            catalog = Catalog.of(source.schema for source in sources.values())
-            query = bound_query(self.config, catalog, fields)
-        except UserError:
-            query = None
-        assert manifest.output is not None
-        checked = Verification(self.config, self.store, sources, pins, manifest, manifest.output, fields, query)
-        return checked.run(self.session(), sample)
+        fields = output_fields_of(cycle.record().answers[name])
+        bound: Query | None = None
+        with suppress(UserError):
+            bound = bound_query(query, Catalog.of(source.schema for source in sources.values()), fields)
+        shelf = self.store.shelves[name]
+        return Verification(query, shelf, sources, pins, manifest, fields, bound, self.config.tolerance)
+
+    def _query_name(self, query: str | None) -> str:
+        known = list(self.config.queries)
+        name = ONLY if query is None else query
+        if name in known:
+            return name
+        if query is None:
+            raise UserError("this job has several queries", hint=f"name one of {', '.join(known)}")
+        hint = "the job has one query, and that has no name" if ONLY in known else did_you_mean(query, known)
+        raise UserError(f"no query {query}", hint=hint)
 
     # --- cleaning ----------------------------------------------------------------------------------------------------
 
@@ -360,8 +383,9 @@ class Job:
         """
         with JobLock(self.store.lock_file):
             if not dry_run:
-                with suppress(UserError):  # a path that is taken, or cannot be written, is no reason to keep the rest
-                    self._show_last()
+                for name in self.store.shelves:
+                    with suppress(UserError):  # a path that is taken, or cannot be written: no reason to keep the rest
+                        self._show_last_of(name)
             paths = all_of(self.store) if everything else [*self.store.leftovers(), *spent(self.store)]
             found = [path for path in dict.fromkeys(paths) if path.exists() or path.is_symlink()]
             freed = sum([size_of(path) if dry_run else remove(path) for path in found])
@@ -370,13 +394,5 @@ class Job:
         return Cleaned(tuple(found), freed)
 
 
-def _is_of(manifest: Manifest, answer: OutputRecord) -> bool:
-    return manifest.output is not None and manifest.output.directory == answer.directory
-
-
 def _columns(fields: Sequence[Field]) -> tuple[tuple[str, str], ...]:
     return tuple((f.name, f.type.text) for f in fields)
-
-
-def _digest(*texts: str) -> str:
-    return hashlib.blake2s("\x00".join(texts).encode(), digest_size=10).hexdigest()

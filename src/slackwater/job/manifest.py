@@ -1,7 +1,7 @@
 """What a committed run is: one file that says which inputs it read, which states it left and what it delivered.
 
-A run exists from the moment its manifest does, and the manifest comes into being by one rename. It carries a checksum
-of itself, so that half a manifest is no manifest.
+A run exists from the moment its manifest does, and the manifest comes into being by one rename; all its
+answers with it. It carries a checksum of itself, so that half a manifest is no manifest.
 """
 
 from __future__ import annotations
@@ -10,18 +10,21 @@ import errno
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from slackwater.errors import Place, StateError
 from slackwater.job.pins import FilePin
+from slackwater.plan.plan import ONLY
 
 FORMAT = 1
 Model = TypeVar("Model", bound=BaseModel)
+Value = TypeVar("Value")
 
 
 class Record(BaseModel):
@@ -95,12 +98,26 @@ class Manifest(Record):
     finished: str
     pins: dict[str, tuple[FilePin, ...]]
     states: dict[str, StateRecord]
-    output: OutputRecord | None
+    output: OutputRecord | None = None
+    """The answer, where there is one query."""
+    outputs: dict[str, OutputRecord] = Field(default={}, exclude_if=lambda told: not told)
+    """The answers of several, by name."""
     steps: tuple[StepRecord, ...]
     arrived: dict[str, int] = {}
     """Rows that each source brought, as far as its files say."""
     total: dict[str, float | int | None] = {}
     note: str = ""
+
+    @property
+    def answers(self) -> dict[str, OutputRecord]:
+        """What it delivered, by query."""
+        return {**({ONLY: self.output} if self.output is not None else {}), **self.outputs}
+
+
+def told_apart(by_query: Mapping[str, Value]) -> tuple[Value | None, dict[str, Value]]:
+    """What belongs to the only query, and what to named ones: records and reports have a word for each."""
+    named = dict(by_query)
+    return named.pop(ONLY, None), named
 
 
 def write_record(path: Path, record: BaseModel) -> None:

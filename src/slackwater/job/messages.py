@@ -17,6 +17,7 @@ from slackwater.job.sections import (
     Format,
     JobConfig,
     OutputConfig,
+    QueryConfig,
     Refresh,
     Section,
     SourceConfig,
@@ -30,6 +31,7 @@ EXAMPLE: Final = "`name: revenue`, `query: revenue.sql`, `schedule: [14:00, 24:0
 EXAMPLES: Final = {
     "name": "name: revenue",
     "query": "query: revenue.sql",
+    "queries": "queries: {revenue: {query: revenue.sql, output: {path: out/revenue}}}",
     "schedule": "schedule: [14:00, 24:00]",
     "weights": "weights: [0.25, 1]",
     "refresh": "refresh: auto",
@@ -53,6 +55,8 @@ SECTIONS: Final[tuple[tuple[Location, type[Section]], ...]] = (
     (("sources", "*", "expect"), ExpectConfig),
     (("sources", "*", "expect", "arrives", "*"), Arriving),
     (("output",), OutputConfig),
+    (("queries", "*"), QueryConfig),
+    (("queries", "*", "output"), OutputConfig),
     (("spark",), SparkConfig),
 )
 

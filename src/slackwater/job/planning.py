@@ -1,26 +1,28 @@
-"""From a job to its plan: the query bound as Spark understands it, the statistics at hand, the refresh policy.
+"""From a job to its plan: its queries bound as Spark understands them, the statistics at hand, the refresh policy.
 
-A query that Slackwater cannot take apart is still delivered: as one opaque relation, `query__v<run>`, that a run
-computes by the text itself. So is one of which nothing early pays, unless our rewriting of it promises a lot: Spark
-knows its own way with a text, and small differences between estimates are none. `refresh: incremental strict` refuses
-what cannot be taken apart, and every part of a query that would be computed anew.
+All queries are planned together. One that Slackwater cannot take apart is still delivered: as one opaque relation,
+`query__v<run>`, that a run computes by the text itself. So are all where nothing early pays, unless our rewriting
+promises a lot: Spark knows its own way with a text, and small differences between estimates are none. `refresh:
+incremental strict` refuses what cannot be taken apart, and every part of a query that would be computed anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from slackwater.algebra.canonical import canonical
+from slackwater.algebra.canonical import Canonicalizer
 from slackwater.algebra.relation import Limit, Output, Project, Query, Scan
 from slackwater.algebra.schema import Column, ColumnId, Field, TableSchema
 from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
 from slackwater.cost.model import EngineCost
 from slackwater.errors import UnsupportedError, UserError
-from slackwater.job.sections import JobConfig, Refresh
-from slackwater.plan.plan import ONLY, Plan, Purpose, Step
-from slackwater.plan.planner import Options, Planning, plan_query
+from slackwater.job.sections import JobConfig, JobQuery, Refresh
+from slackwater.memo.group import Group
+from slackwater.memo.memo import Memo
+from slackwater.plan.plan import ONLY, Plan, Purpose, Step, answer_of, output_name
+from slackwater.plan.planner import Options, Planning, plan_queries
 from slackwater.rules.catalogue import EXPLORE_RULES
 from slackwater.rules.normalize import normalize
 from slackwater.search.explore import LAST_RESORT
@@ -30,34 +32,53 @@ from slackwater.time.forms import Kind
 REWRITTEN = 0.7
 """A rewritten batch query must promise to cost less than this part of the query as it is written."""
 
-OPAQUE = "query__v"
-"""The name of the query's own answer after a run, where it is computed by its text."""
+IDLE = "nothing that an early run could do pays"
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan, and how it came about: `planning` is None where the query was not taken apart, for the `reason` given."""
+    """A plan, and how it came about.
+
+    `queries` are those that were taken apart, `planning` is None where none was; `reasons` says of a query why it is
+    computed by its text.
+    """
 
     plan: Plan
-    query: Query | None
+    queries: Mapping[str, Query]
     statistics: Statistics
     planning: Planning | None
     options: Options
-    reason: str = ""
+    reasons: Mapping[str, str]
+
+    def told(self, words: str) -> Iterator[str]:
+        """The reasons, each after some words and, among several, after the name of its query."""
+        for name, reason in self.reasons.items():
+            yield f"{_of(name)}{words}: {reason}"
+
+
+def _of(name: str) -> str:
+    return f"query {name}: " if name else ""
 
 
 def bound_query(
-    config: JobConfig, catalog: Catalog, declared: Sequence[Field], aggregates: frozenset[str] = frozenset()
+    query: JobQuery,
+    catalog: Catalog,
+    declared: Sequence[Field],
+    aggregates: frozenset[str] = frozenset(),
+    naming: Canonicalizer | None = None,
 ) -> Query:
-    """The job's query as the planner needs it, with Spark's own names and types."""
-    name = str(config.query_file) if config.query_file is not None else None
-    return canonical(normalize(bind(config.query_text, catalog, file=name, declared=declared, aggregates=aggregates)))
+    """A query as the planner needs it, with Spark's own names and types.
+
+    Queries that are planned together are named by one canonicalizer, so that what they have in common is equal.
+    """
+    bound = bind(query.text, catalog, file=query.file, declared=declared, aggregates=aggregates)
+    return (naming or Canonicalizer()).query(normalize(bound))
 
 
 def plan_job(
     config: JobConfig,
     catalog: Catalog,
-    declared: Sequence[Field],
+    declared: Mapping[str, Sequence[Field]],
     statistics: Statistics,
     aggregates: frozenset[str] = frozenset(),
     methods: tuple[str, ...] | None = None,
@@ -67,36 +88,47 @@ def plan_job(
     """The plan of a job's cycle, by its refresh policy and, where they are named, by some methods only."""
     refresh = config.refresh
     options = options_for(refresh, methods, states_by_key=states_by_key)
-    try:
-        query = bound_query(config, catalog, declared, aggregates)
-        planning = plan_query(query, statistics, config.timeline, options)
-    except UnsupportedError as error:
-        if refresh is Refresh.INCREMENTAL_STRICT:
-            hint = "`refresh: auto` would compute it from scratch"
-            raise UserError(f"not incremental: {error.message}", place=error.place, hint=hint) from None
-        return Planned(opaque_plan(config, declared), None, statistics, None, options, str(error))
-    if refresh is Refresh.INCREMENTAL_STRICT and (parts := not_incremental(planning)):
-        raise UserError(
-            f"not incremental: {parts[0]}" + "".join(f"\n  nor: {part}" for part in parts[1:]),
-            hint="`refresh: auto` or `incremental` would compute this part from scratch",
-        )
+    naming = Canonicalizer()
+    queries: dict[str, Query] = {}
+    reasons: dict[str, str] = {}
+    for name, query in config.queries.items():
+        try:
+            queries[name] = bound_query(query, catalog, declared[name], aggregates, naming)
+        except UnsupportedError as error:
+            if refresh is Refresh.INCREMENTAL_STRICT:
+                hint = "`refresh: auto` would compute it from scratch"
+                message = f"{_of(name)}not incremental: {error.message}"
+                raise UserError(message, place=error.place, hint=hint) from None
+            reasons[name] = str(error)
+    if not queries:
+        return Planned(text_plan(config, declared), queries, statistics, None, options, reasons)
+    planning = plan_queries(queries, statistics, config.timeline, options)
+    if refresh is Refresh.INCREMENTAL_STRICT:
+        _check_incremental(planning)
     if refresh is Refresh.FULL:
-        return Planned(opaque_plan(config, declared, planning.plan), query, statistics, planning, options)
+        return Planned(text_plan(config, declared, planning.plan), queries, statistics, planning, options, reasons)
     if (
         refresh is Refresh.AUTO
         and not planning.plan.states
-        and not _pays_to_rewrite(query, planning, config, statistics)
+        and not _pays_to_rewrite(queries, planning, config, statistics)
     ):
-        plan = opaque_plan(config, declared, planning.plan)
-        return Planned(plan, query, statistics, planning, options, "nothing that an early run could do pays")
-    return Planned(planning.plan, query, statistics, planning, options)
+        plan = text_plan(config, declared, planning.plan)
+        idle = {name: reasons.get(name, IDLE) for name in config.queries}
+        return Planned(plan, queries, statistics, planning, options, idle)
+    plan = _with_texts(planning.plan, config, declared, reasons)
+    return Planned(plan, queries, statistics, planning, options, reasons)
 
 
-def _pays_to_rewrite(query: Query, planning: Planning, config: JobConfig, statistics: Statistics) -> bool:
-    """Whether the batch plan promises much over the query as it is written."""
+def _pays_to_rewrite(
+    queries: Mapping[str, Query], planning: Planning, config: JobConfig, statistics: Statistics
+) -> bool:
+    """Whether the batch plan promises much over the queries as they are written, each by itself."""
     as_written = Options(methods=(), disable=tuple(rule.name for rule in EXPLORE_RULES))
-    written = plan_query(query, statistics, config.timeline, as_written).plan
-    return planning.plan.rank < REWRITTEN * written.rank
+    written = sum(
+        plan_queries({name: query}, statistics, config.timeline, as_written).plan.rank
+        for name, query in queries.items()
+    )
+    return planning.plan.rank < REWRITTEN * written
 
 
 def options_for(refresh: Refresh, methods: tuple[str, ...] | None = None, *, states_by_key: bool = False) -> Options:
@@ -107,37 +139,75 @@ def options_for(refresh: Refresh, methods: tuple[str, ...] | None = None, *, sta
     return Options(methods, model=EngineCost(states_by_key=states_by_key), keeping=keeping)
 
 
-def opaque_plan(config: JobConfig, declared: Sequence[Field], estimated: Plan | None = None) -> Plan:
-    """The query by its text, at every run that delivers; it costs what the batch plan of an estimate costs."""
-    timeline = config.timeline
-    steps = []
-    known = {s.run: (s.rows, s.cost) for s in estimated.steps if s.purpose is Purpose.OUTPUT} if estimated else {}
-    for run in sorted(timeline.deliver):
-        columns = tuple(Column(ColumnId(f"{f.name}#{n}"), f.name, f.type) for n, f in enumerate(declared))
-        scan = Scan(TableSchema(f"{OPAQUE}{run}", tuple(declared)), columns)
-        outputs = tuple(Output(f.name, column, f.type) for f, column in zip(declared, columns, strict=True))
-        meaning = "the answer, by the query's own text"
-        query = Query(scan, outputs)
-        rows, cost = known.get(run, (0.0, 0.0))
-        steps.append(Step(run, f"output_{run}", Purpose.OUTPUT, scan, meaning, (), rows, cost, query))
-    cost_of_all = estimated.batch_cost if estimated is not None else (0.0,) * timeline.last
-    rank = estimated.batch_rank if estimated is not None else 0.0
-    objective = estimated.objective if estimated is not None else "weighted sum"
-    return Plan(timeline.times, tuple(steps), cost_of_all, cost_of_all, objective, rank, rank, (), (), timeline.weights)
+# --- queries by their text -------------------------------------------------------------------------------------------
 
 
-def not_incremental(planning: Planning) -> list[str]:
+def text_name(query: str, run: int) -> str:
+    """The name of a query's own answer after a run, where it is computed by its text."""
+    return f"query_{query}__v{run}" if query else f"query__v{run}"
+
+
+def text_plan(config: JobConfig, declared: Mapping[str, Sequence[Field]], estimated: Plan | None = None) -> Plan:
+    """Every query by its text, at every run that delivers it; it costs what the batch plan of an estimate costs."""
+    times, weights, nothing = config.timeline.times, config.timeline.weights, (0.0,) * config.timeline.last
+    plan = estimated or Plan(times, (), nothing, nothing, "weighted sum", 0.0, 0.0, (), (), weights)
+    bare = replace(plan, steps=(), cost=plan.batch_cost, rank=plan.batch_rank, rules=(), limits=())
+    return _with_texts(bare, config, declared, config.queries, estimated.steps if estimated is not None else ())
+
+
+def _with_texts(
+    plan: Plan,
+    config: JobConfig,
+    declared: Mapping[str, Sequence[Field]],
+    names: Iterable[str],
+    estimated: Sequence[Step] = (),
+) -> Plan:
+    """A plan that also answers queries by their text."""
+    known = {step.name: (step.rows, step.cost) for step in estimated}
+    steps = list(plan.steps)
+    for name in names:
+        for run in config.timeline.due(name):
+            step = _text_step(name, run, declared[name])
+            rows, cost = known.get(step.name, (0.0, 0.0))
+            steps.append(replace(step, rows=rows, cost=cost))
+    return replace(plan, steps=tuple(sorted(steps, key=lambda step: step.run)))
+
+
+def _text_step(name: str, run: int, declared: Sequence[Field]) -> Step:
+    columns = tuple(Column(ColumnId(f"{f.name}#{n}"), f.name, f.type) for n, f in enumerate(declared))
+    scan = Scan(TableSchema(text_name(name, run), tuple(declared)), columns)
+    outputs = tuple(Output(f.name, column, f.type) for f, column in zip(declared, columns, strict=True))
+    meaning = f"{answer_of(name)}, by the query's own text"
+    query = Query(scan, outputs)
+    return Step(run, output_name(name, run), Purpose.OUTPUT, scan, meaning, (), 0.0, 0.0, query, answers=name)
+
+
+# --- what is not incremental -----------------------------------------------------------------------------------------
+
+
+def _check_incremental(planning: Planning) -> None:
+    for name in planning.roots:
+        if parts := not_incremental(planning, name):
+            raise UserError(
+                f"{_of(name)}not incremental: {parts[0]}" + "".join(f"\n  nor: {part}" for part in parts[1:]),
+                hint="`refresh: auto` or `incremental` would compute this part from scratch",
+            )
+
+
+def not_incremental(planning: Planning, query: str = ONLY) -> list[str]:
     """The parts of a query that every run would compute from scratch, in words.
 
     What stands on top of the query, a last projection or the first rows of the answer, is part of delivering it.
     """
     memo = planning.memo
     found: list[str] = []
-    group = memo[planning.roots[ONLY].group]
+    group = memo[planning.roots[query].group]
     while isinstance(group.expressions[0], (Project, Limit)):
         (below,) = group.expressions[0].inputs
         group = memo[memo.insert(below).group]
-    for group in [g for g in memo if g.tables and memo.scan_of(g.id) is None and g.id <= group.id]:
+    for group in sorted(_below(memo, group), key=lambda group: group.id):
+        if not group.tables or memo.scan_of(group.id) is not None:
+            continue
         ways = [
             way for form, ways in group.forms.items() for way in ways if form.kind is not Kind.SNAPSHOT or form.partial
         ]
@@ -145,3 +215,15 @@ def not_incremental(planning: Planning) -> list[str]:
             tables = ", ".join(sorted(group.properties.changing_tables))
             found.append(f"{type(group.expressions[0]).__name__.lower()} over {tables}")
     return list(dict.fromkeys(found))
+
+
+def _below(memo: Memo, top: Group) -> list[Group]:
+    """A group and those that it was written with, not what was found since."""
+    found, waiting = {top.id: top}, [top]
+    while waiting:
+        for below in waiting.pop().expressions[0].inputs:
+            group = memo[memo.insert(below).group]
+            if group.id not in found:
+                found[group.id] = group
+                waiting.append(group)
+    return list(found.values())

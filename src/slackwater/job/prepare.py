@@ -1,4 +1,4 @@
-"""Before a cycle begins: what the sources are, what Spark makes of the query, how much data there is, the plan."""
+"""Before a cycle begins: what the sources are, what Spark makes of the queries, how much data there is, the plan."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from slackwater.errors import Place, StateError, UnsupportedError, UserError
 from slackwater.job.manifest import Manifest
 from slackwater.job.pins import FilePin, listed
 from slackwater.job.planning import Planned, plan_job
-from slackwater.job.sections import Format, JobConfig, SourceConfig
+from slackwater.job.sections import Format, JobConfig, JobQuery, SourceConfig
 from slackwater.job.sources import Source, reader_options
 from slackwater.job.statistics import (
     CountedSource,
@@ -50,23 +50,26 @@ class Preparation:
     methods: tuple[str, ...] | None = None
     """The methods to plan with; all of them unless told."""
 
-    def planned(self, sources: Mapping[str, Source]) -> tuple[Planned, tuple[Field, ...]]:
-        """The plan over the sources as they are, and the columns that Spark sees in the answer."""
+    def planned(self, sources: Mapping[str, Source]) -> tuple[Planned, dict[str, tuple[Field, ...]]]:
+        """The plan over the sources as they are, and the columns that Spark sees in the answer of each query."""
         now = {name: source.listed() for name, source in sources.items()}
         for name, source in sources.items():
             source.check_key()
             for view in source.whole(name, [now[name]]):
                 run_statement(self.session(), view)
-        file = str(self.config.query_file) if self.config.query_file else None
-        check_declared(self.config.query_text, sources, file)
-        declared = output_fields(self.session(), self.config.query_text.strip().rstrip(";"), file)
-        _check_output_names(declared, file)
+        declared = {name: self._declared(query, sources) for name, query in self.config.queries.items()}
         catalog = Catalog.of(source.schema for source in sources.values())
         statistics = self.known if self.known is not None else self._statistics(sources, now)
         aggregates = user_aggregates(self.session())
         by_key = has_catalog_of_its_own(self.session())
         planned = plan_job(self.config, catalog, declared, statistics, aggregates, self.methods, states_by_key=by_key)
         return planned, declared
+
+    def _declared(self, query: JobQuery, sources: Mapping[str, Source]) -> tuple[Field, ...]:
+        check_declared(query.text, sources, query.file)
+        fields = output_fields(self.session(), query.sql, query.file)
+        _check_output_names(fields, query.file)
+        return fields
 
     def _statistics(self, sources: Mapping[str, Source], now: Mapping[str, Sequence[FilePin]]) -> Statistics:
         previous = self._last_cycle_of_manifests()
@@ -93,11 +96,12 @@ class Preparation:
         return counted
 
     def _columns_used(self, sources: Mapping[str, Source]) -> set[str]:
-        """Names in the query's text: more than the columns it uses, never fewer."""
-        letters = "".join(c.lower() if c.isalnum() or c == "_" else " " for c in self.config.query_text)
+        """Names in the queries' texts: more than the columns they use, never fewer."""
+        text = "\n".join(query.text for query in self.config.queries.values())
+        letters = "".join(c.lower() if c.isalnum() or c == "_" else " " for c in text)
         words = set(letters.split())
         every = {f.name.lower() for source in sources.values() for f in source.fields}
-        return every if "*" in self.config.query_text else every & words
+        return every if "*" in text else every & words
 
     def _last_cycle_of_manifests(self) -> list[Manifest]:
         """The last cycle that went through, as a guess at the next."""

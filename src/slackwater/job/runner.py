@@ -25,9 +25,10 @@ from slackwater.job.manifest import (
     now,
     sync_directory,
     sync_file,
+    told_apart,
     write_record,
 )
-from slackwater.job.store import Store, remove
+from slackwater.job.store import remove
 from slackwater.job.work import Target, Work
 from slackwater.plan.plan import Purpose
 from slackwater.spark.metrics import NOTHING, Measured, jvm_cpu_seconds
@@ -108,15 +109,8 @@ def _outlive_a_power_cut(work: Work) -> None:
         for path in sorted(path for path in directory.rglob("*") if path.is_file()):
             sync_file(path)
     store, cycle = work.store, work.cycle
-    above = [
-        work.data,
-        cycle.data,
-        cycle.directory,
-        store.state,
-        store.state.parent,
-        store.answers,
-        store.output.parent,
-    ]
+    above = [work.data, cycle.data, cycle.directory, store.state, store.state.parent]
+    above += [place for shelf in store.shelves.values() for place in (shelf.answers, shelf.output.parent)]
     for directory in (*kept, *above):
         sync_directory(directory)
 
@@ -130,7 +124,7 @@ def _is_committed(work: Work) -> bool:
 
 def discard(work: Work) -> None:
     """Removes what a failed attempt has written, as far as the machine lets us."""
-    for path in (work.data, work.store.answers / work.answer_name):
+    for path in (work.data, *(shelf.answers / work.answer_name for shelf in work.store.shelves.values())):
         if path.exists():
             with suppress(StateError):  # `clean` finds it later
                 remove(path)
@@ -150,7 +144,9 @@ def _compute(
 
     for view in work.views():
         run_statement(spark, view)
-    work.store.answers.mkdir(parents=True, exist_ok=True)
+    for target in work.targets.values():
+        if target.compiled.is_answer:
+            target.directory.parent.mkdir(parents=True, exist_ok=True)
     try:
         run_all(spark, work.tasks(), on_start=lambda task: progress.step_begins(task.name), on_done=ended)
     finally:
@@ -168,14 +164,15 @@ def _manifest(
 ) -> Manifest:
     states: dict[str, StateRecord] = {}
     steps: list[StepRecord] = []
-    output: OutputRecord | None = None
+    answers: dict[str, OutputRecord] = {}
     everything = {**{n: t.compiled for n, t in work.targets.items()}, **work.compiled}
     for name, compiled in everything.items():
         target = work.targets.get(name)
-        files = _files(target.directory, work.store) if target is not None else ()
+        files = _files(target, work) if target is not None else ()
         if compiled.is_answer:
-            output = _output(work, files, measured.get(name))
-            rows = output.rows
+            answer = _answer(work, compiled.step.answers, files, measured.get(name))
+            answers[compiled.step.answers] = answer
+            rows = answer.rows
         else:
             before = states.get(compiled.grows_from or "") or work.states.get(compiled.grows_from or "")
             kept = before.files if before is not None else ()
@@ -183,6 +180,7 @@ def _manifest(
                 states[name] = StateRecord(files=(*kept, *files), made_at=work.run)
             rows = sum(file.rows or 0 for file in (*kept, *files))
         steps.append(_step_record(compiled, rows, measured.get(name), target))
+    output, outputs = told_apart(answers)
     return Manifest(
         job=work.config.name,
         cycle=work.cycle.number,
@@ -195,15 +193,16 @@ def _manifest(
         arrived={n: int(s.rows(work.pins[-1].get(n, ()))) for n, s in work.sources.items()},
         states=states,
         output=output,
+        outputs=outputs,
         steps=tuple(steps),
         total=total,
         note="" if work.targets else "nothing arrived, nothing to compute" if work.nothing_arrived else "nothing to do",
     )
 
 
-def _output(work: Work, files: tuple[DataFile, ...], measured: Measured | None) -> OutputRecord:
-    if work.last_answer is not None:
-        return work.last_answer
+def _answer(work: Work, query: str, files: tuple[DataFile, ...], measured: Measured | None) -> OutputRecord:
+    if query in work.standing:
+        return work.standing[query]
     rows = sum(file.rows or 0 for file in files) if all(file.rows is not None for file in files) else None
     if rows is None and measured is not None:
         rows = measured.rows_out
@@ -225,11 +224,12 @@ def _step_record(compiled: Compiled, rows: int | None, measured: Measured | None
     )
 
 
-def _files(directory: Path, store: Store) -> tuple[DataFile, ...]:
-    """The data files that a step has left, named from the state directory or, for answers, from theirs."""
+def _files(target: Target, work: Work) -> tuple[DataFile, ...]:
+    """The data files that a step has left, named from the state directory or, for answers, from their shelf."""
+    directory = target.directory
     if not (directory / "_SUCCESS").exists():
         raise InternalError(f"{directory} has no _SUCCESS after a step that succeeded")
-    base = store.answers if directory.is_relative_to(store.answers) else store.state
+    base = directory.parent if target.compiled.is_answer else work.store.state
     found = [path for path in sorted(directory.iterdir()) if not path.name.startswith(("_", "."))]
     return tuple(DataFile(path=p.relative_to(base).as_posix(), size=p.stat().st_size, rows=_rows(p)) for p in found)
 

@@ -7,18 +7,20 @@ them. How single values are read: `values.py`. What must hold between keys: `che
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationInfo, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationInfo, model_validator
 
 from slackwater.catalog.sizes import ROWS_UNKNOWN, Sizes
 from slackwater.catalog.statistics import Arrival
 from slackwater.job.values import (
     AMOUNTS_SCHEMA,
     FILE_NAME,
+    TABLE_NAME,
     Amount,
     AmountField,
     Around,
@@ -28,9 +30,13 @@ from slackwater.job.values import (
     LocalPath,
     Price,
     QueryField,
+    QueryFieldIfAny,
+    QueryText,
+    Refused,
     Setting,
     Tolerance,
 )
+from slackwater.plan.plan import ONLY
 from slackwater.time.timeline import Timeline
 
 
@@ -158,6 +164,49 @@ class OutputConfig(Section):
     format: Annotated[Format, Field(description="Format of the files.")] = Format.PARQUET
 
 
+class QueryConfig(Section):
+    """One of several queries."""
+
+    query: Annotated[QueryField, Field(description="A file with the query, or its text (SELECT or WITH).")]
+    output: Annotated[OutputConfig, Field(description="Where its answers go.")]
+    deliver: Annotated[
+        Deliver | None, Field(description="Which runs deliver its answer; by default as for the job.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class JobQuery:
+    """A query of a job, whichever way the file states it; the only one has no name."""
+
+    name: str
+    asked: QueryText
+    output: OutputConfig
+    deliver: str | tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """As it is written."""
+        return self.asked.text
+
+    @property
+    def sql(self) -> str:
+        """As a part of other statements."""
+        return self.text.strip().rstrip(";")
+
+    @property
+    def file(self) -> str | None:
+        """What errors call it: its file or, if it stands among others in the job file, its name."""
+        if self.asked.file is not None:
+            return str(self.asked.file)
+        return f"query {self.name}" if self.name else None
+
+
+def _has_value(told: object) -> object:
+    if told is None:
+        raise Refused("has no value", "e.g. `output: {path: out/revenue}`")
+    return told
+
+
 class SparkConfig(Section):
     """The Spark that runs the job."""
 
@@ -169,10 +218,31 @@ class SparkConfig(Section):
 
 
 class JobConfig(Section):
-    """A job file; only `load_job` and `parse_job` in `config.py` make one that is checked as a whole."""
+    """A job file; only `load_job` and `parse_job` in `config.py` make one that is checked as a whole.
+
+    It has one query, as `query` and `output`, or `several`; `queries` has them all, whichever way they are stated.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [
+                {"required": ["query", "output"], "properties": {"queries": False}},
+                {"required": ["queries"], "properties": {"query": False, "output": False}},
+            ]
+        }
+    )
 
     name: Annotated[str, Field(description="The job's name, usable as a file name.", pattern=FILE_NAME)]
-    query: Annotated[QueryField, Field(description="A file with the query, or its text (SELECT or WITH).")]
+    query: Annotated[QueryFieldIfAny, Field(description="A file with the query, or its text (SELECT or WITH).")] = None
+    several: Annotated[
+        Mapping[str, QueryConfig],
+        Field(
+            alias="queries",
+            description="Several queries by name, instead of `query` and `output`.",
+            min_length=1,
+            json_schema_extra={"propertyNames": {"pattern": TABLE_NAME}},
+        ),
+    ] = {}
     schedule: Annotated[tuple[str, ...], Field(description="The runs, from early to late.", min_length=1)]
     weights: Annotated[
         tuple[Price, ...] | None,
@@ -183,7 +253,7 @@ class JobConfig(Section):
     sources: Annotated[
         Mapping[str, SourceConfig], Field(description="The tables that the query reads, by name.", min_length=1)
     ]
-    output: Annotated[OutputConfig, Field(description="Where answers go.")]
+    output: Annotated[OutputConfig | None, BeforeValidator(_has_value), Field(description="Where answers go.")] = None
     state: Annotated[
         LocalPath,
         Field(description="The directory of what runs keep, relative to the job file.", validate_default=True),
@@ -208,19 +278,17 @@ class JobConfig(Section):
     def directory(self) -> Path:
         return self._file.parent
 
-    @property
-    def query_text(self) -> str:
-        return self.query.text
-
-    @property
-    def query_file(self) -> Path | None:
-        return self.query.file
-
-    @property
-    def query_name(self) -> str:
-        """What errors call the query."""
-        return str(self.query.file) if self.query.file is not None else f"the query in {self.file}"
+    @cached_property
+    def queries(self) -> dict[str, JobQuery]:
+        """The queries by name, in the order of the file."""
+        found = {
+            name: JobQuery(name, each.query, each.output, self.deliver if each.deliver is None else each.deliver)
+            for name, each in self.several.items()
+        }
+        if self.query is not None and self.output is not None:
+            found[ONLY] = JobQuery(ONLY, self.query, self.output, self.deliver)
+        return found
 
     @cached_property
     def timeline(self) -> Timeline:
-        return Timeline.of(self.schedule, self.weights, self.deliver)
+        return Timeline.of(self.schedule, self.weights, {q.name: q.deliver for q in self.queries.values()})

@@ -1,4 +1,4 @@
-"""Where a job keeps what it needs between runs, and how its answer appears.
+"""Where a job keeps what it needs between runs.
 
     state/cycle-1/cycle.json         what the cycle is about: the job as it was when the cycle began
                   plan.json          the plan of its runs
@@ -6,43 +6,46 @@
                   run-2.json         the manifest of a committed run
                   data/2-<attempt>/  the states that the run wrote, a directory each
 
-A cycle is one pass over the schedule. Answers lie in a hidden directory beside the output's path, one directory each;
-the path itself is a link to the latest. Whatever no manifest names is left over from an interrupted run. A directory
-that goes is renamed first, so none is ever seen with some of its files.
+A cycle is one pass over the schedule. Answers lie elsewhere, each query's on a shelf of its own: see `shelf.py`.
+Whatever no manifest names is left over from an interrupted run. A directory that goes is renamed first, so none is ever
+seen with some of its files.
 """
 
 from __future__ import annotations
 
-import glob
-import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
-from slackwater.errors import Place, StateError, UserError
+from pydantic import Field
+
+from slackwater.errors import Place, StateError
 from slackwater.job.manifest import (
-    DataFile,
     Manifest,
     OutputRecord,
     Record,
     checksum_of,
     read_record,
-    sync_directory,
     write_record,
     write_text,
 )
 from slackwater.job.pins import FilePin
-from slackwater.plan.plan import Plan
+from slackwater.job.shelf import Shelf
+from slackwater.plan.plan import ONLY, Plan
 from slackwater.plan.serialize import plan_from_json, plan_to_json
+
+Columns: TypeAlias = tuple[tuple[str, str], ...]
+"""Names and types."""
 
 
 class SourceColumns(Record):
     """The columns of a source, as Spark saw them when the cycle began."""
 
-    columns: tuple[tuple[str, str], ...]
+    columns: Columns
 
 
 class CycleRecord(Record):
@@ -53,9 +56,17 @@ class CycleRecord(Record):
     started: str
     fingerprint: dict[str, str]
     sources: dict[str, SourceColumns]
-    outputs: tuple[tuple[str, str], ...]
+    outputs: Columns = ()
+    """The columns of the answer, where there is one query."""
     plan: str
     """The checksum of the plan's file."""
+    queries: dict[str, Columns] = Field(default={})
+    """The columns of the answers of several, by name."""
+
+    @property
+    def answers(self) -> dict[str, Columns]:
+        """The columns of every answer."""
+        return self.queries or {ONLY: self.outputs}
 
 
 class PinsRecord(Record):
@@ -177,7 +188,8 @@ class Store:
     """A job's own directories."""
 
     state: Path
-    output: Path
+    shelves: Mapping[str, Shelf]
+    """Where the answers of each query lie."""
 
     @property
     def lock_file(self) -> Path:
@@ -206,66 +218,24 @@ class Store:
 
     # --- answers -----------------------------------------------------------------------------------------------------
 
-    @property
-    def answers(self) -> Path:
-        """The hidden directory of all answers that are kept."""
-        return self.output.parent / f".{self.output.name}"
-
-    def check_output(self) -> None:
-        """Refuses a path that is taken by something which is not ours."""
-        taken = self.output.exists() or self.output.is_symlink()
-        if taken and not (self.output.is_symlink() and self._is_ours(self.output.readlink())):
-            raise UserError(
-                "there is something here that Slackwater did not write",
-                place=Place(str(self.output)),
-                hint="move it away, or name another `output: {path: …}`",
-            )
-
-    def _is_ours(self, target: Path) -> bool:
-        return target.parent.name == self.answers.name
-
-    @property
-    def shown(self) -> Path | None:
-        """The answer that the output's path shows, there or not."""
-        if not self.output.is_symlink() or not self._is_ours(self.output.readlink()):
-            return None
-        return self.answers / self.output.readlink().name
-
-    def publish(self, directory: str) -> None:
-        """Makes an answer the one that the output's path shows, by one rename."""
-        self.check_output()
-        if self.shown == self.answers / directory:
-            return
-        draft = self.output.parent / f".{self.output.name}.{os.getpid()}.link"
-        try:
-            draft.unlink(missing_ok=True)
-            draft.symlink_to(f"{self.answers.name}/{directory}")
-            draft.replace(self.output)
-        except OSError as error:
-            raise StateError(f"cannot be written: {error.strerror}", place=Place(str(self.output))) from None
-        sync_directory(self.output.parent)
-
-    def last_delivered(self) -> OutputRecord | None:
-        """The answer of the last run that has delivered one, shown already or not."""
+    def last_delivered(self, query: str) -> OutputRecord | None:
+        """The answer of the last run that has delivered one of a query, shown already or not."""
         for cycle in reversed(self.cycles()):
-            delivered = [m.output for m in cycle.readable() if m.output is not None]
+            delivered = [m.answers[query] for m in cycle.readable() if query in m.answers]
             if delivered:
                 return delivered[-1]
         return None
 
-    def is_there(self, answer: OutputRecord) -> bool:
-        """Whether an answer has all its files, each as long as it was."""
-        return all_whole(self.answers, answer.files)
-
     # --- what is left over -------------------------------------------------------------------------------------------
 
     def named(self) -> set[Path]:
-        """The directories that manifests name, of states and of answers, and the answer that is shown."""
-        found: set[Path] = {self.shown} if self.shown is not None else set()
+        """The directories that manifests name, of states and of answers, and the answers that are shown."""
+        found = {shelf.shown for shelf in self.shelves.values() if shelf.shown is not None}
         for manifest in (m for cycle in self.cycles() for m in cycle.readable()):
             found |= {self.state / part for state in manifest.states.values() for part in state.parts}
-            if manifest.output is not None:
-                found.add(self.answers / manifest.output.directory)
+            for query, answer in manifest.answers.items():
+                if query in self.shelves:  # the job may have had others
+                    found.add(self.shelves[query].answers / answer.directory)
         return found
 
     def attempts(self, cycle: Cycle, run: int) -> list[Path]:
@@ -276,9 +246,7 @@ class Store:
         return [*found, *(path for path in self._answers(f"{cycle.number}-{run}-") if path not in named)]
 
     def _answers(self, prefix: str = "") -> list[Path]:
-        if not self.answers.is_dir():
-            return []
-        return [path for path in sorted(self.answers.iterdir()) if path.name.startswith(prefix)]
+        return [path for shelf in self.shelves.values() for path in shelf.listed(prefix)]
 
     def leftovers(self) -> list[Path]:
         """What interrupted runs have left: nothing that a manifest names, nor one that is damaged might name."""
@@ -298,8 +266,7 @@ class Store:
         return [*found, *self._drafts()]
 
     def _drafts(self) -> list[Path]:
-        links = f".{glob.escape(self.output.name)}.*.link"
-        found = list(self.output.parent.glob(links)) if self.output.parent.is_dir() else []
+        found = [path for shelf in self.shelves.values() for path in shelf.drafts()]
         if not self.state.is_dir():
             return found
         places = [self.state, *(cycle.directory for cycle in self.cycles())]
@@ -308,11 +275,6 @@ class Store:
 
 
 _DRAFTS = (".*.draft", ".lock.*.new", f".*{GONE}")
-
-
-def all_whole(base: Path, files: Iterable[DataFile]) -> bool:
-    """Whether files are there, each as long as it was."""
-    return all((base / f.path).is_file() and (base / f.path).stat().st_size == f.size for f in files)
 
 
 def remove(path: Path) -> int:

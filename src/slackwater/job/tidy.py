@@ -19,7 +19,7 @@ class Cleaned:
 
 
 def all_of(store: Store) -> list[Path]:
-    """States, plans and history, and whatever else is not the last answer."""
+    """States, plans and history, and whatever else is not the last answer of a query."""
     cycles = [cycle.directory for cycle in store.cycles()]
     others = [path for path in store.leftovers() if not any(path.is_relative_to(cycle) for cycle in cycles)]
     return [*cycles, *others, *_replaced(store), store.statistics_file]
@@ -48,9 +48,12 @@ def _still_read(cycle: Cycle, manifests: Sequence[Manifest]) -> set[str]:
 
 def _replaced(store: Store) -> list[Path]:
     """Answers that are not shown, nor about to be: that of the last run, should it have been interrupted."""
-    last = store.last_delivered()
-    kept = {store.shown, store.answers / last.directory if last is not None else None}
-    return [path for path in sorted(store.answers.iterdir()) if path not in kept] if store.answers.is_dir() else []
+    found: list[Path] = []
+    for query, shelf in store.shelves.items():
+        last = store.last_delivered(query)
+        kept = {shelf.shown, shelf.answers / last.directory if last is not None else None}
+        found += [path for path in shelf.listed() if path not in kept]
+    return found
 
 
 def emptied(store: Store) -> list[Path]:

@@ -119,9 +119,11 @@ def _beside(file: Path) -> list[str]:
     return sorted(other.name for other in file.parent.glob("*.sql")) if file.parent.is_dir() else []
 
 
-QueryField: TypeAlias = Annotated[
-    QueryText, PlainValidator(_query), WithJsonSchema({"type": "string", "minLength": 1}, mode="validation")
-]
+_QUERY_SCHEMA: Final = WithJsonSchema({"type": "string", "minLength": 1}, mode="validation")
+
+QueryField: TypeAlias = Annotated[QueryText, PlainValidator(_query), _QUERY_SCHEMA]
+QueryFieldIfAny: TypeAlias = Annotated[QueryText | None, PlainValidator(_query), _QUERY_SCHEMA]
+"""The key may be left out; where it stands, it has a value."""
 
 
 # -- amounts -----------------------------------------------------------------------------------------------------------

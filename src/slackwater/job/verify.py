@@ -15,9 +15,9 @@ from slackwater.errors import Place, StateError
 from slackwater.job.answers import options_to_read
 from slackwater.job.manifest import Manifest, OutputRecord
 from slackwater.job.pins import Pins
-from slackwater.job.sections import JobConfig
+from slackwater.job.sections import JobQuery
+from slackwater.job.shelf import Shelf
 from slackwater.job.sources import Source
-from slackwater.job.store import Store
 from slackwater.spark.compare import Difference, Row, difference
 from slackwater.spark.statements import run_statement
 
@@ -47,35 +47,39 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Verification:
-    """All that a comparison needs: the job, a delivered run, and the inputs up to it."""
+    """All that a comparison needs: a query, what a run has delivered of it, and the inputs up to that run."""
 
-    config: JobConfig
-    store: Store
+    query: JobQuery
+    shelf: Shelf
     sources: Mapping[str, Source]
     pins: Sequence[Pins]
     manifest: Manifest
-    output: OutputRecord
     fields: tuple[Field, ...]
-    query: Query | None
+    bound: Query | None
     """The bound query, where it could be bound."""
+    tolerance: float
+
+    @property
+    def answer(self) -> OutputRecord:
+        return self.manifest.answers[self.query.name]
 
     def views(self) -> Iterator[str]:
         """The inputs by the names that the query uses, the batch answer, and the answer that was delivered."""
         for source in self.sources.values():
             yield from source.whole(source.name, [pins.get(source.name, ()) for pins in self.pins])
-        yield view_of_query(BATCH, self.config.query_text.strip().rstrip(";"))
+        yield view_of_query(BATCH, self.query.sql)
         yield self._delivered()
 
     def _delivered(self) -> str:
-        format = self.config.output.format
-        paths = tuple(file.path for file in self.output.files)
-        files = Files(format, str(self.store.answers), paths, options_to_read(format))
+        format = self.query.output.format
+        paths = tuple(file.path for file in self.answer.files)
+        files = Files(format, str(self.shelf.answers), paths, options_to_read(format))
         return view_of_files(DELIVERED, files, self.fields)
 
     def _check_there(self) -> None:
         """Spark would read the files that are left, and say nothing of the others."""
-        for file in self.output.files:
-            path = self.store.answers / file.path
+        for file in self.answer.files:
+            path = self.shelf.answers / file.path
             if not path.is_file():
                 hint = "`slackwater clean` removes answers that were replaced"
                 raise StateError(f"the answer of run {self.manifest.run} is gone", place=Place(str(path)), hint=hint)
@@ -84,27 +88,26 @@ class Verification:
         self._check_there()
         for view in self.views():
             run_statement(session, view)
-        tolerance = self.config.tolerance
-        found = difference(session, BATCH, DELIVERED, self.fields, tolerance=tolerance, sample=sample)
+        found = difference(session, BATCH, DELIVERED, self.fields, tolerance=self.tolerance, sample=sample)
         ties = 0
         if not found.is_none and sample is None and self._only_ties(session, found):
             ties, found = len(found.extra), replace(found, missing=(), extra=())
-        return Verdict(self.manifest.run, self.manifest.time, self.output.rows, self.fields, found, sample, ties)
+        return Verdict(self.manifest.run, self.manifest.time, self.answer.rows, self.fields, found, sample, ties)
 
     def _only_ties(self, session: Session, found: Difference) -> bool:
         """Whether the rows that differ are just others of the last tie that LIMIT cuts through."""
-        if self.query is None or found.cut or len(found.missing) != len(found.extra):
+        if self.bound is None or found.cut or len(found.missing) != len(found.extra):
             return False
-        relation = self.query.relation
+        relation = self.bound.relation
         if not isinstance(relation, Limit):
             return False
         keys = {key.column for key in relation.order}
-        positions = [n for n, output in enumerate(self.query.outputs) if output.column in keys]
+        positions = [n for n, output in enumerate(self.bound.outputs) if output.column in keys]
         if sorted(map(repr, _picked(found.missing, positions))) != sorted(map(repr, _picked(found.extra, positions))):
             return False
-        whole = self.query.with_relation(relation.input)
+        whole = self.bound.with_relation(relation.input)
         run_statement(session, view_of_query(UNCUT, compile_query(whole)))
-        uncut = difference(session, UNCUT, DELIVERED, self.fields, tolerance=self.config.tolerance)
+        uncut = difference(session, UNCUT, DELIVERED, self.fields, tolerance=self.tolerance)
         return not uncut.extra and not uncut.cut
 
 

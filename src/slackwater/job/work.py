@@ -19,10 +19,11 @@ from slackwater.engine.views import Files, view_of_files, view_of_query
 from slackwater.job.answers import options_to_write
 from slackwater.job.manifest import Manifest, OutputRecord, StateRecord
 from slackwater.job.pins import Pins
-from slackwater.job.planning import OPAQUE
+from slackwater.job.planning import text_name
 from slackwater.job.sections import JobConfig
+from slackwater.job.shelf import all_whole
 from slackwater.job.sources import Source
-from slackwater.job.store import Cycle, Store, all_whole
+from slackwater.job.store import Cycle, Store
 from slackwater.plan.plan import Plan, Purpose, Step
 from slackwater.spark.session import LOCAL_PARTITIONS, SPARKS_PARTITIONS
 from slackwater.spark.statements import Task
@@ -95,15 +96,15 @@ class Work:
         return not any(self.pins[-1].values())
 
     @cached_property
-    def last_answer(self) -> OutputRecord | None:
-        """An earlier answer that is still the answer: nothing has arrived since."""
+    def standing(self) -> dict[str, OutputRecord]:
+        """Earlier answers that still are the answers, by query: nothing has arrived since."""
+        found: dict[str, OutputRecord] = {}
         for number in range(self.run - 1, 0, -1):
             if any(self.pins[number].values()):
-                return None
+                break
             manifest = next((m for m in self.committed if m.run == number), None)
-            if manifest is not None and manifest.output is not None:
-                return manifest.output if self.store.is_there(manifest.output) else None
-        return None
+            found = {**(manifest.answers if manifest is not None else {}), **found}
+        return {name: answer for name, answer in found.items() if self.store.shelves[name].holds(answer)}
 
     # --- what is to do -----------------------------------------------------------------------------------------------
 
@@ -129,7 +130,7 @@ class Work:
     @cached_property
     def targets(self) -> dict[str, Target]:
         """What must be computed, in order: damaged states first, then the run's own steps that anyone needs."""
-        own = {name: c for name, c in self.compiled.items() if not (c.is_answer and self.last_answer is not None)}
+        own = {n: c for n, c in self.compiled.items() if not (c.is_answer and c.step.answers in self.standing)}
         wanted = {name for name, c in own.items() if c.step.purpose is not Purpose.SCRATCH and c.select is not None}
         for name in reversed(own):
             if name in wanted:
@@ -188,11 +189,12 @@ class Work:
 
     @property
     def answer_name(self) -> str:
+        """The directory of the run's answers, on whatever shelf."""
         return f"{self.cycle.number}-{self.run}-{self.attempt}"
 
     def _place(self, compiled: Compiled) -> Path:
         if compiled.is_answer:
-            return self.store.answers / self.answer_name
+            return self.store.shelves[compiled.step.answers].answers / self.answer_name
         name = compiled.name
         return self.data / (directory_by_key(name, self._buckets) if compiled.step.by else name)
 
@@ -238,10 +240,11 @@ class Work:
         for source in self.sources.values():
             by_run = [pins.get(source.name, ()) for pins in self.pins]
             yield from source.views(self.reads, by_run)
-        if f"{OPAQUE}{self.run}" in self.reads:
+        by_text = {text_name(name, self.run): query for name, query in self.config.queries.items()}
+        if by_text.keys() & self.reads:
             for source in self.sources.values():
                 yield from source.whole(source.name, [pins.get(source.name, ()) for pins in self.pins])
-            yield view_of_query(f"{OPAQUE}{self.run}", self.config.query_text.rstrip().rstrip(";"))
+        yield from (view_of_query(view, query.sql) for view, query in by_text.items() if view in self.reads)
 
     def _state_view(self, name: str) -> tuple[str, ...]:
         """With its columns: Spark would look them up in the files, by a job of its own."""
@@ -262,7 +265,7 @@ class Work:
         """What computes a step, and gives it its name where others read it."""
         compiled = target.compiled
         if compiled.is_answer:
-            format = self.config.output.format
+            format = self.config.queries[compiled.step.answers].output.format
             return (compiled.insert(str(target.directory), format, options_to_write(format)),)
         step, directory = compiled.step, str(target.directory)
         insert: tuple[str, ...] = (compiled.insert(directory),)

@@ -102,10 +102,11 @@ def explain_alternatives(
 ) -> tuple[Comparison, ...]:
     """The candidates for the schedule as a whole and, where several runs deliver, for each of them alone."""
     settings = options or Options()
-    whole = _compare(queries, statistics, timeline, settings)
-    if len(timeline.deliver) == 1:
+    due = frozenset[int]().union(*map(timeline.due, queries))
+    whole = _compare(queries, statistics, replace(timeline, deliver=due), settings)
+    if len(due) == 1:
         return (whole,)
-    alone = (replace(timeline, deliver=frozenset((run,))) for run in sorted(timeline.deliver))
+    alone = (replace(timeline, deliver=frozenset((run,))) for run in sorted(due))
     return (whole, *(_compare(queries, statistics, each, settings) for each in alone))
 
 

@@ -312,7 +312,7 @@ class _Reader:
             _number(entry["size"]),
             _number(entry["benefit"]),
             _string(entry.get("answers", ONLY)),
-            tuple(relation.columns[_integer(position)] for position in _sequence(entry["by"])),
+            tuple(relation.columns[_integer(position)] for position in _sequence(entry.get("by", []))),
         )
 
     def _query(self, entry: dict[str, object]) -> Query:

@@ -1,0 +1,40 @@
+"""By what a job is known again: a cycle goes on only with the job that it began with.
+
+What makes no difference to a plan or to an answer, such as `expect`, `spark` and `tolerance`, may change in between.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+
+from slackwater.job.sections import JobConfig, JobQuery
+
+
+def fingerprint(config: JobConfig) -> dict[str, str]:
+    """What must not change during a cycle, by the words that name it; of several queries each by its own."""
+    timeline = config.timeline
+
+    def each(what: str, told: Callable[[JobQuery], str]) -> dict[str, str]:
+        return {f"{what} {name}".rstrip(): told(query) for name, query in config.queries.items()}
+
+    return {
+        **each("query", lambda query: _digest(query.text)),
+        "schedule": ", ".join(timeline.times),
+        "weights": ", ".join(map(str, timeline.weights)),
+        **each("deliver", lambda query: ", ".join(map(str, sorted(timeline.due(query.name))))),
+        "refresh": config.refresh.value,
+        "sources": _digest(
+            *(f"{n}:{s.model_dump_json(exclude={'expect'}, warnings=False)}" for n, s in config.sources.items())
+        ),
+        **each("output", lambda query: f"{query.output.path} {query.output.format}"),
+    }
+
+
+def changed(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """The words for what is not as it was, come or gone included."""
+    return [key for key in {**now, **before} if before.get(key) != now.get(key)]
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.blake2s("\x00".join(texts).encode(), digest_size=10).hexdigest()

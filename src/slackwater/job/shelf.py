@@ -1,0 +1,82 @@
+"""Where the answers of a query lie, and how the latest of them appears.
+
+Answers lie in a hidden directory beside the output's path, one directory each; the path itself is a link to the latest.
+Whoever reads it sees one answer or the next, never half of one.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from slackwater.errors import Place, StateError, UserError
+from slackwater.job.manifest import DataFile, OutputRecord, sync_directory
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The answers of one query."""
+
+    output: Path
+
+    @property
+    def answers(self) -> Path:
+        """The hidden directory of all answers that are kept."""
+        return self.output.parent / f".{self.output.name}"
+
+    def check(self) -> None:
+        """Refuses a path that is taken by something which is not ours."""
+        taken = self.output.exists() or self.output.is_symlink()
+        if taken and not (self.output.is_symlink() and self._is_ours(self.output.readlink())):
+            raise UserError(
+                "there is something here that Slackwater did not write",
+                place=Place(str(self.output)),
+                hint="move it away, or name another `output: {path: …}`",
+            )
+
+    def _is_ours(self, target: Path) -> bool:
+        return target.parent.name == self.answers.name
+
+    @property
+    def shown(self) -> Path | None:
+        """The answer that the output's path shows, there or not."""
+        if not self.output.is_symlink() or not self._is_ours(self.output.readlink()):
+            return None
+        return self.answers / self.output.readlink().name
+
+    def publish(self, directory: str) -> None:
+        """Makes an answer the one that the output's path shows, by one rename."""
+        self.check()
+        if self.shown == self.answers / directory:
+            return
+        draft = self.output.parent / f".{self.output.name}.{os.getpid()}.link"
+        try:
+            draft.unlink(missing_ok=True)
+            draft.symlink_to(f"{self.answers.name}/{directory}")
+            draft.replace(self.output)
+        except OSError as error:
+            raise StateError(f"cannot be written: {error.strerror}", place=Place(str(self.output))) from None
+        sync_directory(self.output.parent)
+
+    def holds(self, answer: OutputRecord) -> bool:
+        """Whether an answer has all its files, each as long as it was."""
+        return all_whole(self.answers, answer.files)
+
+    def listed(self, prefix: str = "") -> list[Path]:
+        """The answers whose names begin so."""
+        if not self.answers.is_dir():
+            return []
+        return [path for path in sorted(self.answers.iterdir()) if path.name.startswith(prefix)]
+
+    def drafts(self) -> list[Path]:
+        """Links that were about to be shown when a process died."""
+        links = f".{glob.escape(self.output.name)}.*.link"
+        return list(self.output.parent.glob(links)) if self.output.parent.is_dir() else []
+
+
+def all_whole(base: Path, files: Iterable[DataFile]) -> bool:
+    """Whether files are there, each as long as it was."""
+    return all((base / f.path).is_file() and (base / f.path).stat().st_size == f.size for f in files)
