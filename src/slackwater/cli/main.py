@@ -15,6 +15,7 @@ import click
 from slackwater.cli.bench import bench
 from slackwater.cli.demo import demo
 from slackwater.cli.doctor import doctor
+from slackwater.cli.forecast import forecast
 from slackwater.cli.init import init
 from slackwater.cli.job import clean, history, run, status, verify
 from slackwater.cli.output import Failure, Output, reporting
@@ -27,7 +28,7 @@ DONE, FAILED, WRONG_USAGE = 0, 1, 2
 HELP_OPTIONS = ["-h", "--help"]
 
 COMMANDS: tuple[click.Command, ...] = (
-    *(demo, init, plan, run, explain, status, history, verify, clean),
+    *(demo, init, plan, run, explain, status, history, forecast, verify, clean),
     *(parse, bench, doctor),
 )
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from slackwater.errors import Place, StateError, UserError, did_you_mean
 from slackwater.job.config import find_job, load_job
 from slackwater.job.damage import damaged_file, damaged_states
 from slackwater.job.fingerprint import changed, fingerprint
+from slackwater.job.forecasts import SourceForecast, forecasts, today
 from slackwater.job.inputs import known_files, pinned_inputs
 from slackwater.job.lock import JobLock
 from slackwater.job.manifest import Manifest, now, told_apart
@@ -324,6 +326,10 @@ class Job:
     def history(self) -> list[Manifest]:
         """All committed runs, of all cycles, whose manifests are not damaged."""
         return [manifest for cycle in self.store.cycles() for manifest in cycle.readable()]
+
+    def forecast(self, on: date | None = None) -> list[SourceForecast]:
+        """What each changing source is expected to bring at each time of a day, by default today."""
+        return forecasts(self.config, self.store, on or today())
 
     # --- verifying ---------------------------------------------------------------------------------------------------
 

@@ -11,8 +11,8 @@ from slackwater.algebra.schema import Field
 from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
 from slackwater.engine.views import CHANGE_TYPE
-from slackwater.errors import Place, StateError, UnsupportedError, UserError
-from slackwater.job.manifest import Manifest
+from slackwater.errors import Place, UnsupportedError, UserError
+from slackwater.job.forecasts import whole_cycles
 from slackwater.job.pins import FilePin, listed
 from slackwater.job.planning import Planned, plan_job
 from slackwater.job.sections import Format, JobConfig, JobQuery, SourceConfig
@@ -72,8 +72,9 @@ class Preparation:
         return fields
 
     def _statistics(self, sources: Mapping[str, Source], now: Mapping[str, Sequence[FilePin]]) -> Statistics:
-        previous = self._last_cycle_of_manifests()
-        found = {name: evidence(source, now[name], previous) for name, source in sources.items()}
+        times = self.config.timeline.times
+        cycles = whole_cycles(self.store, len(times))
+        found = {name: evidence(source, now[name], cycles, times) for name, source in sources.items()}
         counted = self._counted(sources, now, {name: e.present for name, e in found.items()})
         return job_statistics(sources, found, counted, self.config.timeline)
 
@@ -102,17 +103,6 @@ class Preparation:
         words = set(letters.split())
         every = {f.name.lower() for source in sources.values() for f in source.fields}
         return every if "*" in text else every & words
-
-    def _last_cycle_of_manifests(self) -> list[Manifest]:
-        """The last cycle that went through, as a guess at the next."""
-        for cycle in reversed(self.store.cycles()):
-            try:
-                manifests = cycle.manifests()
-            except StateError:
-                continue
-            if len(manifests) == len(self.config.timeline.times):
-                return manifests
-        return []
 
     # --- sources -----------------------------------------------------------------------------------------------------
 

@@ -1,8 +1,8 @@
 """What a job's planner knows of the data: what is there, what is expected, what earlier cycles brought.
 
-Rows that are there are counted. What later runs bring is what the job file expects; where it says nothing, what the
-last cycle brought, in proportion; where there is none, as much at every run. How columns are spread is counted
-through Spark once, kept with the job, and counted again when a source has doubled or halved.
+Rows that are there are counted. What later runs bring is what the job file expects; where it says nothing, what
+earlier cycles let expect, in proportion to what is there; where there are none, as much at every run. How columns are
+spread is counted through Spark once, kept with the job, and counted again when a source has doubled or halved.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from slackwater.catalog.forecast import forecast
 from slackwater.catalog.sizes import Sizes, statistics
 from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
 from slackwater.catalog.table import Catalog
 from slackwater.errors import StateError
+from slackwater.job.forecasts import days_of, today
 from slackwater.job.manifest import Manifest, Record, read_record, write_record
 from slackwater.job.pins import FilePin
 from slackwater.job.sources import Source
@@ -68,16 +70,19 @@ def is_current(counted: CountedSource | None, rows: float, columns: Collection[s
 
 @dataclass(frozen=True)
 class Evidence:
-    """What speaks for the size of a source: the rows there now, and what each run of the last cycle brought."""
+    """What speaks for the size of a source: the rows there now, and what each run is expected to bring, if known."""
 
     present: float
-    history: Sequence[float] = ()
+    expected: Sequence[float] = ()
 
 
-def evidence(source: Source, now: Sequence[FilePin], history: Sequence[Manifest]) -> Evidence:
-    """Counts the rows of files; those of earlier runs are in their manifests."""
-    brought = [float(manifest.arrived.get(source.name, 0)) for manifest in history]
-    return Evidence(source.rows(now), brought)
+def evidence(
+    source: Source, now: Sequence[FilePin], cycles: Sequence[Sequence[Manifest]], times: Sequence[str]
+) -> Evidence:
+    """Counts the rows of files; those of earlier cycles are in their manifests."""
+    days = days_of(source.name, cycles)
+    found = [told.arrival.inserts for time in times if (told := forecast(days, today(), time)) is not None]
+    return Evidence(source.rows(now), found)
 
 
 def job_statistics(
@@ -100,7 +105,7 @@ def _sizes(source: Source, found: Evidence, timeline: Timeline) -> Sizes:
     if stated.arrives:
         return replace(stated, rows=None)
     total = stated.rows
-    shares = _shares(found.history, len(timeline.times))
+    shares = _shares(found.expected, len(timeline.times))
     if total is None:
         total = found.present / shares[0] if shares[0] > 0 else found.present
     numbered = enumerate(zip(timeline.times, shares, strict=True))
@@ -108,9 +113,9 @@ def _sizes(source: Source, found: Evidence, timeline: Timeline) -> Sizes:
     return Sizes(None, arrives, stated.distinct)
 
 
-def _shares(history: Sequence[float], runs: int) -> list[float]:
-    if len(history) == runs and sum(history) > 0:
-        return [brought / sum(history) for brought in history]
+def _shares(expected: Sequence[float], runs: int) -> list[float]:
+    if len(expected) == runs and sum(expected) > 0:
+        return [rows / sum(expected) for rows in expected]
     return [1.0 / runs] * runs
 
 

@@ -1,0 +1,88 @@
+"""`slackwater forecast`: what sources are expected to bring, by what they brought."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import click
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from slackwater.cli.job import takes_job
+from slackwater.cli.output import Json, Output, reporting
+from slackwater.cli.text import amount
+from slackwater.errors import counted
+from slackwater.job.forecasts import SourceForecast
+from slackwater.job.job import Job
+
+BARS = "▁▂▃▄▅▆▇█"
+SHOWN = 14
+"""Days of the small chart."""
+
+
+@dataclass(frozen=True)
+class ForecastReport:
+    """Every changing source at every time, with a small chart of the days behind it."""
+
+    found: Sequence[SourceForecast]
+
+    def as_json(self) -> Json:
+        return {"forecasts": [_as_json(each) for each in self.found]}
+
+    def as_text(self) -> RenderableType:
+        if not self.found:
+            return Text("no source of this job changes")
+        table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 3, 0, 0))
+        for name in ("source", "time", "lately", "expected rows", "by", "wrong by"):
+            table.add_column(name, justify="right" if name in ("expected rows", "wrong by") else "left", no_wrap=True)
+        for each in self.found:
+            told = each.expected
+            table.add_row(
+                each.source,
+                each.time,
+                bars(each.brought[-SHOWN:]),
+                "" if told is None else amount(round(told.arrival.inserts)),
+                "" if told is None else counted(told.days, "like weekday" if told.weekday else "day"),
+                "" if told is None or told.error is None else f"{100 * told.error:.0f} %",
+            )
+        if any(each.expected is not None for each in self.found):
+            return table
+        nothing = "no cycle has gone through yet: what the job file expects is what the planner knows"
+        return Group(table, Text(), Text(nothing))
+
+
+def bars(values: Sequence[float]) -> str:
+    """A small chart of one character a value, the largest the highest."""
+    most = max(values, default=0.0)
+    return "".join(BARS[min(len(BARS) - 1, int(value / most * len(BARS)))] if most else BARS[0] for value in values)
+
+
+def _as_json(each: SourceForecast) -> Json:
+    told = each.expected
+    return {
+        "source": each.source,
+        "time": each.time,
+        "brought": [*each.brought],
+        "expected": None if told is None else told.arrival.inserts,
+        "days": 0 if told is None else told.days,
+        "weekday": None if told is None else told.weekday,
+        "error": None if told is None else told.error,
+    }
+
+
+@click.command()
+@click.option("--on", type=click.DateTime(["%Y-%m-%d"]), metavar="DATE", help="The day; by default today (UTC).")
+@takes_job
+@reporting
+@click.pass_obj
+def forecast(output: Output, on: datetime | None, path: Path | None) -> None:
+    """Show what sources are expected to bring at each run, by what they brought on earlier days.
+
+    The planner uses it where the job file expects nothing itself.
+    """
+    job = Job.open(path)
+    output.report(ForecastReport(job.forecast(None if on is None else on.date())))
