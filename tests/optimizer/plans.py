@@ -23,6 +23,7 @@ from slackwater.cost.model import CostModel
 from slackwater.cost.objective import Custom, LastRunFirst, Objective, Vector
 from slackwater.cost.scattered import DEAR, ScatteredCost
 from slackwater.engine.simulate import Simulator
+from slackwater.plan.narrow import columns_read
 from slackwater.rules.catalogue import EXPLORE_RULES, METHODS, RULES
 from slackwater.rules.generate.snapshots import snapshot_of_operator
 from slackwater.time.forms import Form, Kind
@@ -125,6 +126,9 @@ def check_plan(planned: PlanCase) -> None:
         objective=planned.objective,
         check_memo=True,
     )
+    for step in found.plan.steps:
+        read = columns_read(found.plan.steps).get(step.name, step.relation.columns)
+        assert set(read) == set(step.relation.columns), f"dead columns: {step.name}"
     delivering = {"final": (planned.runs,), "every": tuple(range(1, planned.runs + 1))}
     wanted = delivering[planned.deliver] if isinstance(planned.deliver, str) else planned.deliver
     for run, (result, answer) in enumerate(zip(found.results[1:], found.batch[1:], strict=True), start=1):

@@ -98,7 +98,7 @@ class StepBuilder:
 
     def _step(self, key: Key, purpose: Purpose) -> Step:
         relation, rules, cost = self._written_out(key)
-        relation = _in_order(relation, key[0].form.columns)
+        relation = in_order(relation, key[0].form.columns)
         name = self._name(key)
         size = self.rows[relation] = self.cells.estimate(key[0])
         return Step(
@@ -233,7 +233,7 @@ class StepBuilder:
         return f" by {named(Mask(form.since ^ form.until))}{after}"
 
 
-def _in_order(relation: Relation, columns: tuple[Column, ...]) -> Relation:
+def in_order(relation: Relation, columns: tuple[Column, ...]) -> Relation:
     """The relation with its columns in the order in which they are read back: two of one name are told apart by it."""
     if output_names(relation.columns) == output_names(columns):
         return relation

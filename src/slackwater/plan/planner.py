@@ -20,6 +20,7 @@ from slackwater.memo.check import MemoCheck
 from slackwater.memo.memo import Memo
 from slackwater.plan.build import Delivery, StepBuilder
 from slackwater.plan.lie import StatesByKey
+from slackwater.plan.narrow import without_dead_columns
 from slackwater.plan.plan import ONLY, Plan, Step
 from slackwater.plan.total import saved_cells, total_cost
 from slackwater.rules.catalogue import RuleBook, SearchRule
@@ -223,11 +224,12 @@ def _chosen(
 
 
 def _written(chosen: _Chosen, cells: Cells, model: CostModel, objective: Objective) -> tuple[tuple[Step, ...], Vector]:
-    """A plan's steps, with states that lie as their readers need them, and its cost."""
+    """A plan's steps, with states that lie as their readers need them and have what these read, and its cost."""
     saved = saved_cells(chosen.choices, chosen.deliveries, chosen.shared)
     worth = {key: chosen.worth.get(key, 0.0) for key in saved}
     builder = StepBuilder(cells.memo, cells, chosen.choices, chosen.deliveries, worth, chosen.shared)
-    return StatesByKey(tuple(builder.steps()), builder, model, chosen.cost).best(objective)
+    steps, cost = StatesByKey(tuple(builder.steps()), builder, model, chosen.cost).best(objective)
+    return without_dead_columns(steps), cost
 
 
 def _keeps(choices: Mapping[Key, Choice], delivered: list[Key]) -> bool:

@@ -38,16 +38,34 @@ def prune(query: Query) -> Query:
     """
     root = query.relation
     order = list(root.walk())
-    needed: dict[int, set[Column]] = {id(node): set() for node in order}
-    needed[id(root)] |= {output.column for output in query.outputs} | {key.column for key in query.order}
-    for node in reversed(order):
-        for below, columns in zip(node.inputs, _reads(node, frozenset(needed[id(node)])), strict=True):
-            needed[id(below)] |= columns
+    needed = _needed(order, columns_asked(query))
     done: dict[int, Relation] = {}
     for node in order:
         inputs = tuple(done[id(below)] for below in node.inputs)
         done[id(node)] = _narrowed(node, inputs, frozenset(needed[id(node)]))
     return query.with_relation(done[id(root)])
+
+
+def columns_asked(query: Query) -> Columns:
+    """What a query reads of its relation."""
+    return frozenset(output.column for output in query.outputs) | {key.column for key in query.order}
+
+
+def columns_scanned(relation: Relation, asked: Columns) -> list[tuple[Scan, Columns]]:
+    """What is read of every table, when `asked` is read of a relation."""
+    order = list(relation.walk())
+    needed = _needed(order, asked)
+    return [(node, frozenset(needed[id(node)])) for node in order if isinstance(node, Scan)]
+
+
+def _needed(order: list[Relation], asked: Columns) -> dict[int, set[Column]]:
+    """What is read of each of some relations, inputs first, when `asked` is read of the last."""
+    needed: dict[int, set[Column]] = {id(node): set() for node in order}
+    needed[id(order[-1])] |= asked
+    for node in reversed(order):
+        for below, columns in zip(node.inputs, _reads(node, frozenset(needed[id(node)])), strict=True):
+            needed[id(below)] |= columns
+    return needed
 
 
 def _reads(node: Relation, needed: Columns) -> tuple[Columns, ...]:
