@@ -7,14 +7,23 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.orc as orc
+import pyarrow.parquet as pq
 import pytest
+from tests.job.config_texts import parsed, source
 from tests.job.duck import without_spark
 from tests.job.room import Room
 
+from slackwater.algebra.schema import Field
+from slackwater.algebra.types import BIGINT
 from slackwater.catalog.statistics import Arrival
 from slackwater.cli.forecast import bars
 from slackwater.cli.main import DONE, main
 from slackwater.job.forecasts import days_of
+from slackwater.job.sources import Source
+from slackwater.job.statistics import Evidence, job_statistics
+from slackwater.time.timeline import Timeline
 
 
 @pytest.fixture
@@ -64,7 +73,7 @@ def test_the_command(room: Room, capsys: pytest.CaptureFixture[str]) -> None:
         "source": "sales",
         "time": "10:00",
         "brought": [7.0],
-        "expected": 7.0,
+        "expected": {"inserts": 7.0, "updates": 0.0, "deletes": 0.0},
         "days": 1,
         "weekday": False,
         "error": None,
@@ -81,3 +90,41 @@ def test_a_chart_of_one_character_a_day() -> None:
     assert bars([0.0, 50.0, 100.0]) == "▁▅█"
     assert bars([0.0, 0.0]) == "▁▁"
     assert bars([]) == ""
+
+
+# --- feeds -----------------------------------------------------------------------------------------------------------
+
+
+def feed(directory: Path, format: str) -> Source:
+    config = parsed(source(f"path: {directory}, format: {format}, changes: feed")).sources["sales"]
+    return Source("sales", config, format, directory, (Field("o_id", BIGINT),))
+
+
+@pytest.mark.parametrize("format", ["parquet", "orc"])
+def test_a_feed_brings_inserts_updates_and_deletes(tmp_path: Path, format: str) -> None:
+    kinds = ["insert"] * 5 + ["update_preimage", "update_postimage"] * 2 + ["delete"]
+    table = pa.table({"o_id": range(10), "_change_type": kinds})
+    (pq.write_table if format == "parquet" else orc.write_table)(table, tmp_path / f"a.{format}")
+    sales = feed(tmp_path, format)
+    assert sales.arrival(sales.listed()) == Arrival(5.0, 2.0, 1.0)
+    assert sales.arrival(sales.listed()).changes == sales.rows(sales.listed())
+
+
+def test_of_text_only_the_size_is_known(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1,insert\n" * 100, encoding="utf-8")
+    sales = feed(tmp_path, "csv")
+    assert sales.arrival(sales.listed()) == Arrival(sales.rows(sales.listed()))
+
+
+def test_what_a_feed_is_expected_to_take_back(tmp_path: Path) -> None:
+    """In the proportions of earlier days, and never more than there is."""
+    sales = feed(tmp_path, "parquet")
+    timeline = Timeline.of(["10:00", "14:00"], [1, 1])
+    days = [Arrival(100.0), Arrival(20.0, 10.0, 10.0)]
+    (found,) = job_statistics({"sales": sales}, {"sales": Evidence(200.0, days)}, {}, timeline).values()
+    assert found.arrivals == (Arrival(200.0), Arrival(40.0, 20.0, 20.0))
+    wild = [Arrival(10.0), Arrival(0.0, 0.0, 500.0)]
+    (found,) = job_statistics({"sales": sales}, {"sales": Evidence(10.0, wild)}, {}, timeline).values()
+    assert found.rows(2) == pytest.approx(500.0, rel=0.05)  # what cannot go must come
+    (found,) = job_statistics({"sales": sales}, {"sales": Evidence(100.0)}, {}, timeline).values()
+    assert found.arrivals[1].deletes == pytest.approx(5.0)

@@ -88,6 +88,6 @@ def _error(known: Sequence[Day], time: str) -> float | None:
     for number in range(max(1, len(known) - LATELY), len(known)):
         day = known[number]
         used, _ = _alike(known[:number], day.on)
-        value = _of(time, "inserts")
+        value = _of(time, "changes")
         errors.append(abs(_carried_on(used, day.on, value) - value(day)) / max(1.0, value(day)))
     return median(errors) if errors else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -45,7 +45,7 @@ class ForecastReport:
                 each.source,
                 each.time,
                 bars(each.brought[-SHOWN:]),
-                "" if told is None else amount(round(told.arrival.inserts)),
+                "" if told is None else amount(round(told.arrival.changes)),
                 "" if told is None else counted(told.days, "like weekday" if told.weekday else "day"),
                 "" if told is None or told.error is None else f"{100 * told.error:.0f} %",
             )
@@ -67,7 +67,7 @@ def _as_json(each: SourceForecast) -> Json:
         "source": each.source,
         "time": each.time,
         "brought": [*each.brought],
-        "expected": None if told is None else told.arrival.inserts,
+        "expected": None if told is None else asdict(told.arrival),
         "days": 0 if told is None else told.days,
         "weekday": None if told is None else told.weekday,
         "error": None if told is None else told.error,

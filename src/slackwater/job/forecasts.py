@@ -41,10 +41,15 @@ def days_of(source: str, cycles: Sequence[Sequence[Manifest]]) -> list[Day]:
     return [
         Day(
             date.fromisoformat(manifests[0].started[:10]),
-            {manifest.time: Arrival(float(manifest.arrived.get(source, 0))) for manifest in manifests},
+            {manifest.time: _arrival(source, manifest) for manifest in manifests},
         )
         for manifests in cycles
     ]
+
+
+def _arrival(source: str, manifest: Manifest) -> Arrival:
+    kinds = manifest.changed.get(source)
+    return Arrival(*kinds) if kinds is not None else Arrival(float(manifest.arrived.get(source, 0)))
 
 
 def forecasts(config: JobConfig, store: Store, on: date) -> list[SourceForecast]:
@@ -57,6 +62,6 @@ def forecasts(config: JobConfig, store: Store, on: date) -> list[SourceForecast]
             continue
         days = days_of(name, cycles)
         for time in times:
-            brought = tuple(day.brought[time].inserts for day in days if time in day.brought)
+            brought = tuple(day.brought[time].changes for day in days if time in day.brought)
             found.append(SourceForecast(name, time, brought, forecast(days, on, time)))
     return found

@@ -105,6 +105,8 @@ class Manifest(Record):
     steps: tuple[StepRecord, ...]
     arrived: dict[str, int] = {}
     """Rows that each source brought, as far as its files say."""
+    changed: dict[str, tuple[float, float, float]] = {}
+    """Of feeds whose files say it, the rows that were inserted, updated and deleted."""
     total: dict[str, float | int | None] = {}
     note: str = ""
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from slackwater.catalog.statistics import Arrival
 from slackwater.engine.program import Compiled
 from slackwater.errors import InternalError, Place, StateError, UserError
 from slackwater.job.manifest import (
@@ -191,6 +192,7 @@ def _manifest(
         finished=now(),
         pins={name: tuple(files) for name, files in work.pins[-1].items()},
         arrived={n: int(s.rows(work.pins[-1].get(n, ()))) for n, s in work.sources.items()},
+        changed={n: _kinds(s.arrival(work.pins[-1].get(n, ()))) for n, s in work.sources.items() if s.is_feed},
         states=states,
         output=output,
         outputs=outputs,
@@ -198,6 +200,10 @@ def _manifest(
         total=total,
         note="" if work.targets else "nothing arrived, nothing to compute" if work.nothing_arrived else "nothing to do",
     )
+
+
+def _kinds(arrival: Arrival) -> tuple[float, float, float]:
+    return arrival.inserts, arrival.updates, arrival.deletes
 
 
 def _answer(work: Work, query: str, files: tuple[DataFile, ...], measured: Measured | None) -> OutputRecord:

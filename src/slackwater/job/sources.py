@@ -6,6 +6,7 @@ a cycle begins; a file that comes later with other columns is refused before any
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ import pyarrow.parquet as pq
 
 from slackwater.algebra.schema import Field, TableSchema
 from slackwater.algebra.types import Type
+from slackwater.catalog.statistics import Arrival
 from slackwater.engine.tables import spark_type
 from slackwater.engine.views import (
     CHANGE_TYPE,
@@ -129,6 +131,27 @@ class Source:
         except (OSError, pa.ArrowException) as error:
             raise unreadable(self.name, path, error) from None
         return pin.size / BYTES_PER_ROW
+
+    def arrival(self, pins: Iterable[FilePin]) -> Arrival:
+        """What files bring; of a feed in kinds of change, where its files can be asked, else all as inserts."""
+        pins = tuple(pins)
+        if not self.is_feed or self.format not in (Format.PARQUET, Format.ORC):
+            return Arrival(self.rows(pins))
+        kinds = Counter[str]()
+        for pin in pins:
+            kinds.update(self._kinds_of(self.directory / pin.path))
+        return Arrival(float(kinds["insert"]), float(kinds["update_postimage"]), float(kinds["delete"]))
+
+    def _kinds_of(self, path: Path) -> dict[str, int]:
+        try:
+            if self.format == Format.PARQUET:
+                told = pq.read_table(path, columns=[CHANGE_TYPE], partitioning=None)
+            else:
+                told = orc.ORCFile(path).read(columns=[CHANGE_TYPE])
+        except (OSError, pa.ArrowException) as error:
+            raise unreadable(self.name, path, error) from None
+        found: list[dict[str, str | int]] = told.column(CHANGE_TYPE).value_counts().to_pylist()
+        return {str(each["values"]): int(each["counts"]) for each in found}
 
     def check_columns(self, pins: Iterable[FilePin]) -> None:
         """Refuses files whose columns are not the source's; text files are checked by Spark when it reads them."""

@@ -25,6 +25,9 @@ from slackwater.time.timeline import Timeline
 KEY_LIKE = 0.5
 """A column with this share of different values, or more, has new ones in every arrival."""
 
+ALMOST = 0.999
+"""So many of the rows there may be expected to change or go, at most."""
+
 
 class SpreadRecord(Record):
     """How a column was spread when it was counted."""
@@ -73,7 +76,7 @@ class Evidence:
     """What speaks for the size of a source: the rows there now, and what each run is expected to bring, if known."""
 
     present: float
-    expected: Sequence[float] = ()
+    expected: Sequence[Arrival] = ()
 
 
 def evidence(
@@ -81,7 +84,7 @@ def evidence(
 ) -> Evidence:
     """Counts the rows of files; those of earlier cycles are in their manifests."""
     days = days_of(source.name, cycles)
-    found = [told.arrival.inserts for time in times if (told := forecast(days, today(), time)) is not None]
+    found = [told.arrival for time in times if (told := forecast(days, today(), time)) is not None]
     return Evidence(source.rows(now), found)
 
 
@@ -105,25 +108,37 @@ def _sizes(source: Source, found: Evidence, timeline: Timeline) -> Sizes:
     if stated.arrives:
         return replace(stated, rows=None)
     total = stated.rows
-    shares = _shares(found.expected, len(timeline.times))
+    expected = found.expected
+    if len(expected) != len(timeline.times):
+        expected = [_typical(source, number) for number in range(len(timeline.times))]
+    shares = _shares([arrival.changes for arrival in expected])
     if total is None:
         total = found.present / shares[0] if shares[0] > 0 else found.present
-    numbered = enumerate(zip(timeline.times, shares, strict=True))
-    arrives = {time: _typical(source, total * share, number) for number, (time, share) in numbered}
+    arrives: dict[str, Arrival] = {}
+    present = 0.0
+    for time, arrival, share in zip(timeline.times, expected, shares, strict=True):
+        arrives[time] = _scaled(arrival, total * share, present)
+        present += arrives[time].growth
     return Sizes(None, arrives, stated.distinct)
 
 
-def _shares(expected: Sequence[float], runs: int) -> list[float]:
-    if len(expected) == runs and sum(expected) > 0:
-        return [rows / sum(expected) for rows in expected]
-    return [1.0 / runs] * runs
+def _shares(expected: Sequence[float]) -> list[float]:
+    total = sum(expected)
+    return [rows / total for rows in expected] if total > 0 else [1.0 / len(expected)] * len(expected)
 
 
-def _typical(source: Source, rows: float, number: int) -> Arrival:
-    """Rows of a change feed of which nothing is said: one in ten updates or deletes, once there is something."""
-    if not source.is_feed or number == 0:
-        return Arrival(rows)
-    return Arrival(0.9 * rows, 0.05 * rows, 0.05 * rows)
+def _typical(source: Source, number: int) -> Arrival:
+    """An arrival of which nothing is known; of a feed some changes update or delete, once there is something."""
+    return Arrival(0.85, 0.05, 0.05) if source.is_feed and number else Arrival(1.0)
+
+
+def _scaled(arrival: Arrival, rows: float, present: float) -> Arrival:
+    """As many rows in the same proportions; no more can change or go than are there."""
+    scale = rows / arrival.changes if arrival.changes else 0.0
+    updates, deletes = scale * arrival.updates, scale * arrival.deletes
+    fits = min(1.0, ALMOST * present / (updates + deletes)) if updates + deletes else 1.0
+    inserts = rows - fits * (2 * updates + deletes)
+    return Arrival(inserts, fits * updates, fits * deletes)
 
 
 def _spread(known: TableStatistics, counted: CountedSource | None) -> TableStatistics:
