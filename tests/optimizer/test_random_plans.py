@@ -1,6 +1,6 @@
 """Random queries over random arrivals, planned at random: what a run delivers is what batch answers.
 
-1,700 cases, the same at every run. Methods, rules, prices, weights, objectives and deliveries vary with the query and
+1,790 cases, the same at every run. Methods, rules, prices, weights, objectives and deliveries vary with the query and
 the data: they may change the plan, never the answer. To look for more:
 
     make cases CASES=1000000 SEED=1
@@ -9,9 +9,11 @@ the data: they may change the plan, never the answer. To look for more:
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import pytest
-from tests.optimizer.plans import PlanCase, check_plan, make_held_back_case, make_plan_case
+from tests.optimizer.pairs import check_pair, make_pair
+from tests.optimizer.plans import check_plan, make_held_back_case, make_plan_case
 from tests.strategies.choices import Choices, Seeded
 from tests.strategies.queries import Family
 from tests.strategies.search import batches
@@ -20,24 +22,37 @@ pytestmark = pytest.mark.heavy
 
 CASES = 1_500
 HELD_BACK = 200
+PAIRS = 90
 BATCH = 25
+
+Planned = TypeVar("Planned")
 
 
 @pytest.mark.parametrize("family,seeds", list(batches(CASES, 0, BATCH)))
 def test_delivers_what_batch_answers(family: Family, seeds: range) -> None:
-    _check(make_plan_case, family, seeds)
+    _check(make_plan_case, family, seeds, check_plan)
 
 
 @pytest.mark.parametrize("family,seeds", list(batches(HELD_BACK, 0, BATCH)))
 def test_plans_that_hold_back_do_too(family: Family, seeds: range) -> None:
-    _check(make_held_back_case, family, seeds)
+    _check(make_held_back_case, family, seeds, check_plan)
 
 
-def _check(make: Callable[[Choices, Family], PlanCase], family: Family, seeds: range) -> None:
+@pytest.mark.parametrize("family,seeds", list(batches(PAIRS, 0, BATCH)))
+def test_two_queries_planned_together_do_too(family: Family, seeds: range) -> None:
+    _check(make_pair, family, seeds, check_pair)
+
+
+def _check(
+    make: Callable[[Choices, Family], Planned],
+    family: Family,
+    seeds: range,
+    check: Callable[[Planned], None],
+) -> None:
     for seed in seeds:
         planned = make(Seeded(seed), family)
         try:
-            check_plan(planned)
+            check(planned)
         except Exception as error:
             error.add_note(f"{family}, seed {seed}:\n{planned!r}")
             raise
