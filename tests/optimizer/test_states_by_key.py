@@ -98,6 +98,15 @@ def test_two_joins_share_what_lies_by_key() -> None:
     assert by_key.cost[1] < plain.cost[1]  # and that of the second gains again
 
 
+def test_the_steps_of_a_run_cost_no_more_than_the_run() -> None:
+    """What a step spares by how its states lie is in its own cost too."""
+    plan = planned(TOTALS, groups=1e6)
+    plain = planned(TOTALS, groups=1e6, model=EngineCost(states_by_key=False))
+    for run in plan.runs:
+        assert sum(step.cost for step in plan.run(run)) <= plan.cost[run - 1]
+    assert plan.run(3)[-1].cost < plain.run(3)[-1].cost
+
+
 def test_how_a_state_lies_is_written_down() -> None:
     plan = planned(TOTALS, groups=1e6)
     assert laid_out(plan_from_json(plan_to_json(plan))) == laid_out(plan)

@@ -67,8 +67,10 @@ class StatesByKey:
             and (rank := objective.rank(self._cost(more))[0]) < ENOUGH * objective.rank(self._cost(lying))[0]
         ]:
             *_, lying = min(better, key=lambda found: found[:2])
-        steps = (replace(s, by=_in_order(s.relation, lying[s.name])) if s.name in lying else s for s in self.steps)
-        return tuple(steps), self._cost(lying)
+        saved = {reader.step.name: reader.price({}) - reader.price(lying) for reader in self._readers}
+        steps = (replace(step, cost=step.cost - saved.get(step.name, 0.0)) for step in self.steps)
+        laid = (replace(s, by=_in_order(s.relation, lying[s.name])) if s.name in lying else s for s in steps)
+        return tuple(laid), self._cost(lying)
 
     def _wishes(self) -> list[dict[str, Columns]]:
         return [wish for reader in self._readers for wish in reader.wishes()]
