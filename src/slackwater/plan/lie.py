@@ -3,7 +3,7 @@
 A state can be saved by key, at a price (`save_by`); then a reader that needs equal keys together, or both sides of a
 join where the key's hash puts them, need not move it. Every step that reads states says how these must lie to spare it
 an exchange, the demands of the way that brings most are met, and so on until nothing more pays. A state that grows by
-rows only lies as the one it grows from. [Tempura §2.2(3); decision 19]
+rows only lies as the one it grows from. See decision 19. [Tempura §2.2(3)]
 """
 
 from __future__ import annotations
