@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
 
-.PHONY: help demo test lint types layers unit test-workloads test-simulations cases format docs clean
+.PHONY: help demo test lint types layers unit coverage test-workloads test-simulations cases format docs clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -30,9 +30,11 @@ types: $(STAMP) ## Check types
 layers: $(STAMP) ## Check that nothing below imports anything above
 	$(BIN)/lint-imports --no-logo
 
-unit: $(STAMP) ## Run the tests, with coverage
+unit: $(STAMP) ## Run the tests
+	$(BIN)/pytest -n $(WORKERS) --dist loadgroup
+
+coverage: $(STAMP) ## Run the tests but the heavy ones, and tell what they do not reach; this takes twice as long
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not heavy" --cov --cov-report=term
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m heavy
 
 test-workloads: $(STAMP) ## Run every benchmark query as a job on Spark, in every setting, and kill one forty times
 	SLACKWATER_EVERY_SETTING=1 $(BIN)/pytest -n 1 tests/workloads/test_jobs_on_spark.py tests/job/test_crash.py
