@@ -1,7 +1,7 @@
 # `make demo` and `make test` need only make, Python 3.11 or newer and a package index; they set up the rest.
 
 PYTHON ?= python3
-WORKERS ?= auto
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 CASES ?= 10000
 SEED ?= 1
 
