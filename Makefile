@@ -1,7 +1,7 @@
 # `make demo` and `make test` need only make, Python 3.11 or newer and a package index; they set up the rest.
 
 PYTHON ?= python3
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+WORKERS ?= auto
 CASES ?= 10000
 SEED ?= 1
 
@@ -40,7 +40,7 @@ test-workloads: $(STAMP) ## Run every benchmark query as a job on Spark, in ever
 	SLACKWATER_EVERY_SETTING=1 $(BIN)/pytest -n 1 tests/workloads/test_jobs_on_spark.py tests/job/test_crash.py
 
 test-simulations: $(STAMP) ## Simulate every benchmark query on DuckDB, by every method, in every setting
-	SLACKWATER_EVERY_SETTING=1 $(BIN)/pytest -n $(WORKERS) tests/workloads/test_simulated_plans.py
+	SLACKWATER_EVERY_SETTING=1 $(BIN)/pytest -n $(WORKERS) tests/workloads/test_simulated_plans.py tests/workloads/test_states_are_read.py
 
 cases: $(STAMP) ## Look for a failing plan among CASES random ones, from SEED on
 	$(BIN)/python -m tests.optimizer.plans --cases $(CASES) --seed $(SEED)
