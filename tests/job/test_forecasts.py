@@ -65,8 +65,8 @@ def test_the_planner_goes_by_it(tmp_path: Path) -> None:
 def test_the_command(room: Room, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["forecast", "--job", str(room.directory), "--on", "2100-01-01"]) == DONE
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["source", "time", "lately", "expected", "rows", "by", "wrong", "by"]
-    assert lines[1].split() == ["sales", "10:00", "█", "7", "1", "day"]
+    assert lines[0].split() == ["source", "time", "lately", "by", "expected", "rows", "wrong", "by"]
+    assert lines[1].split() == ["sales", "10:00", "█", "1", "day", "7"]
     assert main(["forecast", "--job", str(room.directory), "--json"]) == DONE
     told = json.loads(capsys.readouterr().out)["forecasts"]
     assert told[0] == {

@@ -10,8 +10,7 @@ from slackwater.catalog.statistics import Arrival, TableStatistics
 from slackwater.catalog.table import Catalog, table
 from slackwater.cost.model import EngineCost
 from slackwater.plan.explain import explain
-from slackwater.plan.lie import grown_from
-from slackwater.plan.plan import Plan
+from slackwater.plan.plan import Plan, grown_from
 from slackwater.plan.planner import Options, plan_query
 from slackwater.plan.serialize import plan_from_json, plan_to_json
 from slackwater.rules.normalize import normalize

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import click
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from slackwater.cli.job import takes_job
 from slackwater.cli.output import Json, Output, reporting
-from slackwater.cli.text import amount
+from slackwater.cli.text import amount, plain_table
 from slackwater.errors import counted
 from slackwater.job.forecasts import SourceForecast
 from slackwater.job.job import Job
@@ -36,17 +35,15 @@ class ForecastReport:
     def as_text(self) -> RenderableType:
         if not self.found:
             return Text("no source of this job changes")
-        table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 3, 0, 0))
-        for name in ("source", "time", "lately", "expected rows", "by", "wrong by"):
-            table.add_column(name, justify="right" if name in ("expected rows", "wrong by") else "left", no_wrap=True)
+        table = plain_table("source", "time", "lately", "by", "expected rows", "wrong by", left=4)
         for each in self.found:
             told = each.expected
             table.add_row(
                 each.source,
                 each.time,
                 bars(each.brought[-SHOWN:]),
-                "" if told is None else amount(round(told.arrival.changes)),
                 "" if told is None else counted(told.days, "like weekday" if told.weekday else "day"),
+                "" if told is None else amount(round(told.arrival.changes)),
                 "" if told is None or told.error is None else f"{100 * told.error:.0f} %",
             )
         if any(each.expected is not None for each in self.found):

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from slackwater.cli.output import Json, plain
-from slackwater.cli.text import amount, seconds, size, sql
+from slackwater.cli.text import amount, plain_table, seconds, size, sql
 from slackwater.errors import counted
 from slackwater.job.job import Job, RunStatus, Status
 from slackwater.job.manifest import Manifest, StepRecord, told_apart
@@ -31,13 +31,6 @@ SIZES = (
     ("spilled", "bytes_spilled"),
     ("peak memory", "peak_memory"),
 )
-
-
-def _table(*columns: str, left: int = 1) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 3, 0, 0))
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number < left else "right", no_wrap=True)
-    return table
 
 
 def _measured(measured: dict[str, float | int | None], name: str) -> float | None:
@@ -107,7 +100,7 @@ def _run_line(manifest: Manifest) -> Text:
 
 
 def _steps_table(steps: tuple[StepRecord, ...]) -> Table:
-    table = _table("step", "", "rows", "expected", "wall", "CPU", "read", "shuffled", left=2)
+    table = plain_table("step", "", "rows", "expected", "wall", "CPU", "read", "shuffled", left=2)
     for step in steps:
         what = "skipped: nothing arrived" if step.skipped else "computed again" if step.recomputed else step.purpose
         table.add_row(
@@ -195,7 +188,7 @@ class StatusReport:
         }
 
     def as_text(self) -> RenderableType:
-        table = _table("run", "time", "", "finished", *(name or "rows" for name in self.shelves), left=4)
+        table = plain_table("run", "time", "", "finished", *(name or "rows" for name in self.shelves), left=4)
         for run in self.status.runs:
             manifest = run.manifest
             delivers = f", delivers {', '.join(run.due)}".rstrip() if run.delivers else ""
@@ -247,7 +240,9 @@ class HistoryReport:
         if not self.runs:
             return Text("no run is committed yet")
         delivered = [name or "delivered" for name in self.queries]
-        table = _table("cycle", "run", "finished (UTC)", "arrived", *delivered, *(name for name, _ in TIMES), left=3)
+        table = plain_table(
+            "cycle", "run", "finished (UTC)", "arrived", *delivered, *(name for name, _ in TIMES), left=3
+        )
         for manifest in self.runs:
             table.add_row(
                 str(manifest.cycle),
@@ -320,7 +315,7 @@ class VerdictReport:
             return Group(Text.assemble((f"{about}: ", ""), ("equal to the batch answer", "bold green")), *notes)
         more = " or more" if found.cut else ""
         title = f"{about}: {len(found.missing)} rows are missing{more}, {len(found.extra)} too many{more}"
-        table = _table("", *(f.name for f in verdict.fields), left=1 + len(verdict.fields))
+        table = plain_table("", *(f.name for f in verdict.fields), left=1 + len(verdict.fields))
         for label, rows in (("missing", found.missing), ("too many", found.extra)):
             for row in rows[:MOST_ROWS]:
                 table.add_row(label, *(str(cell) for cell in row))

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.syntax import Syntax
+from rich.table import Table
 from rich.text import Text
 
 THEME = "ansi_dark"
@@ -97,3 +98,11 @@ def seconds(number: float | None) -> str:
     if number >= 120:
         return f"{number / 60:.1f} min"
     return f"{number:.2f} s" if number < 10 else f"{number:.1f} s"
+
+
+def plain_table(*columns: str, left: int = 1) -> Table:
+    """A table without lines; so many of its first columns are words, the others numbers."""
+    table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 3, 0, 0))
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="left" if number < left else "right", no_wrap=True)
+    return table

@@ -63,13 +63,13 @@ class Machine(Protocol):
 class Layouts:
     """The ways to compute one expression, and every part of it.
 
-    Any distribution may be asked of the leaves that `can_lie`; the others are taken as they lie.
+    Any distribution may be asked of the leaves that `may_be_asked`; the others are taken as they lie.
     """
 
-    def __init__(self, machine: Machine, rows: Rows, can_lie: Callable[[Relation], bool]) -> None:
+    def __init__(self, machine: Machine, rows: Rows, may_be_asked: Callable[[Relation], bool]) -> None:
         self.machine = machine
         self.rows = rows
-        self.can_lie = can_lie
+        self.may_be_asked = may_be_asked
         self._known: dict[tuple[int, Required | None], list[Way]] = {}
 
     def ways(self, node: Relation, required: Required | None = None) -> list[Way]:
@@ -88,7 +88,7 @@ class Layouts:
             case Form() | Scan():
                 if required is None:
                     yield NO_WORK
-                elif self.can_lie(node):
+                elif self.may_be_asked(node):
                     yield Way((), ((node, required),), 0.0)
             case Values():
                 yield NO_WORK

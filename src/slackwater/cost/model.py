@@ -105,7 +105,7 @@ class CostModel(Protocol):
 
     def compute(self, tree: Relation, rows: Rows) -> float: ...
 
-    def ways(self, tree: Relation, rows: Rows, can_lie: Callable[[Relation], bool]) -> Sequence[Way]: ...
+    def ways(self, tree: Relation, rows: Rows, may_be_asked: Callable[[Relation], bool]) -> Sequence[Way]: ...
 
     def scan(self, form: Form, rows: Estimate) -> float: ...
 
@@ -126,7 +126,7 @@ class WhereverItLies:
     def compute(self, tree: Relation, rows: Rows) -> float:
         raise NotImplementedError
 
-    def ways(self, tree: Relation, rows: Rows, can_lie: Callable[[Relation], bool]) -> Sequence[Way]:
+    def ways(self, tree: Relation, rows: Rows, may_be_asked: Callable[[Relation], bool]) -> Sequence[Way]:
         return (Way((), (), self.compute(tree, rows)),)
 
     def save_by(self, form: Form, rows: Estimate) -> float | None:
@@ -157,12 +157,12 @@ class EngineCost:
 
     def layout(self, tree: Relation, rows: Rows, given: Given | None = None) -> Way:
         """The cheapest way to compute an expression over leaves that lie so."""
-        lying = given or {}
-        return cheapest(self.ways(tree, rows, lying.__contains__), lying)
+        known = given or {}
+        return cheapest(self.ways(tree, rows, known.__contains__), known)
 
-    def ways(self, tree: Relation, rows: Rows, can_lie: Callable[[Relation], bool]) -> list[Way]:
+    def ways(self, tree: Relation, rows: Rows, may_be_asked: Callable[[Relation], bool]) -> list[Way]:
         """The ways to compute an expression, the first over leaves as they lie; see `Layouts.ways`."""
-        return Layouts(self, rows, can_lie).ways(tree)
+        return Layouts(self, rows, may_be_asked).ways(tree)
 
     def used(self, tree: Relation, rows: Rows) -> Resources:
         """The resources of all work on an expression; leaves lie anyhow and are paid for where they are made."""

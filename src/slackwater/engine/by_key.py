@@ -15,7 +15,7 @@ import re
 from collections.abc import Sequence
 
 from slackwater.algebra.schema import Field
-from slackwater.engine.views import quoted_name, quoted_text, view_of_query
+from slackwater.engine.views import columns_text, quoted_name, quoted_text, view_of_query
 
 PART = "slackwater__part"
 _DIRECTORY = re.compile(r"\.in(\d+)$")
@@ -38,7 +38,7 @@ def write_by_key(
     """The statements that write rows to a directory, each to the file of its bucket."""
     name = quoted_name(table)
     return (
-        f"CREATE TABLE {name} ({_columns(fields)})\n{_layout(by, buckets)} LOCATION {quoted_text(directory)}",
+        f"CREATE TABLE {name} ({columns_text(fields)})\n{_layout(by, buckets)} LOCATION {quoted_text(directory)}",
         f"INSERT OVERWRITE TABLE {name}\n{select}",
         drop(table),
     )
@@ -52,7 +52,7 @@ def read_by_key(
     places = " ".join(f"PARTITION ({PART} = {n}) LOCATION {quoted_text(d)}" for n, d in enumerate(directories, start=1))
     own = ", ".join(quoted_name(field.name) for field in fields)
     return (
-        f"CREATE TABLE {name} ({_columns(fields)}, {PART} INT)\n{_layout(by, buckets, PART)}"
+        f"CREATE TABLE {name} ({columns_text(fields)}, {PART} INT)\n{_layout(by, buckets, PART)}"
         f" LOCATION {quoted_text(directories[0])}",
         f"ALTER TABLE {name} ADD {places}",
         view_of_query(view, f"SELECT {own} FROM {name}"),
@@ -67,7 +67,3 @@ def drop(table: str) -> str:
 def _layout(by: Sequence[str], buckets: int, partition: str | None = None) -> str:
     parts = f"PARTITIONED BY ({partition}) " if partition else ""
     return f"USING parquet {parts}CLUSTERED BY ({', '.join(quoted_name(n) for n in by)}) INTO {buckets} BUCKETS"
-
-
-def _columns(fields: Sequence[Field]) -> str:
-    return ", ".join(f"{quoted_name(field.name)} {field.type.text}" for field in fields)

@@ -41,7 +41,7 @@ def view_of_files(name: str, files: Files, fields: Sequence[Field] | None) -> st
     if any("=" in path for path in files.paths):
         options["basePath"] = files.base
     said = ", ".join(f"{quoted_name(key)} {quoted_text(value)}" for key, value in options.items())
-    columns = f" ({_columns(fields)})" if fields else ""
+    columns = f" ({columns_text(fields)})" if fields else ""
     return f"CREATE OR REPLACE TEMPORARY VIEW {quoted_name(name)}{columns}\nUSING {files.format} OPTIONS ({said})"
 
 
@@ -91,7 +91,8 @@ def escaped_path(path: str) -> str:
     return "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in path)
 
 
-def _columns(fields: Sequence[Field]) -> str:
+def columns_text(fields: Sequence[Field]) -> str:
+    """Columns as a statement declares them."""
     return ", ".join(f"{quoted_name(f.name)} {f.type.text}" for f in fields)
 
 

@@ -15,8 +15,7 @@ from slackwater.algebra.schema import Column
 from slackwater.cost.distribution import Columns
 from slackwater.cost.width import row_width
 from slackwater.plan.build import in_order
-from slackwater.plan.lie import grown_from
-from slackwater.plan.plan import Step
+from slackwater.plan.plan import Step, grown_from
 from slackwater.rules.prune import columns_asked, columns_scanned, prune
 from slackwater.time.sources import state_source
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from slackwater.algebra.relation import Query, Relation, Scan
+from slackwater.algebra.relation import Query, Relation, Scan, Union
 from slackwater.algebra.schema import Column
 from slackwater.cost.objective import Vector
 
@@ -55,6 +55,14 @@ class Step:
     def reads(self) -> tuple[str, ...]:
         """Names of the tables and states it scans."""
         return tuple(dict.fromkeys(n.table.name for n in self.relation.walk() if isinstance(n, Scan)))
+
+
+def grown_from(relation: Relation, columns: frozenset[Column]) -> tuple[str, frozenset[Column]] | None:
+    """The state that a relation only adds rows to, and what some of its columns are called there."""
+    if not isinstance(relation, Union) or not isinstance(first := relation.branches[0], Scan):
+        return None
+    names = relation.renaming(0)
+    return first.table.name, frozenset(names[column] for column in columns)
 
 
 def output_name(query: str, run: int) -> str:

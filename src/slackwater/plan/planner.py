@@ -19,9 +19,9 @@ from slackwater.cost.objective import Objective, Vector, WeightedSum, checked, e
 from slackwater.memo.check import MemoCheck
 from slackwater.memo.memo import Memo
 from slackwater.plan.build import Delivery, StepBuilder
-from slackwater.plan.lie import StatesByKey
 from slackwater.plan.narrow import without_dead_columns
 from slackwater.plan.plan import ONLY, Plan, Step
+from slackwater.plan.states_by_key import StatesByKey
 from slackwater.plan.total import saved_cells, total_cost
 from slackwater.rules.catalogue import RuleBook, SearchRule
 from slackwater.search.cells import Cells, Measure

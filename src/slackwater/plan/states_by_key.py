@@ -1,4 +1,4 @@
-"""How states lie: decided once it is known which states there are and who reads them.
+"""States by key: how states lie is decided once it is known which states there are and who reads them.
 
 A state can be saved by key, at a price (`save_by`); then a reader that needs equal keys together, or both sides of a
 join where the key's hash puts them, need not move it. Every step that reads states says how these must lie to spare it
@@ -12,20 +12,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from slackwater.algebra.relation import Relation, Scan, Union
+from slackwater.algebra.relation import Relation, Scan
 from slackwater.algebra.schema import Column
 from slackwater.cost.distribution import Columns
 from slackwater.cost.model import CostModel, cheapest
 from slackwater.cost.objective import Objective, Vector, add, at
 from slackwater.cost.physical import Way
 from slackwater.plan.build import StepBuilder
-from slackwater.plan.plan import Purpose, Step
+from slackwater.plan.plan import Purpose, Step, grown_from
 
 ENOUGH = 0.99
 """What a plan's rank must come down to for a state by key: estimates are no finer, and plain files are simpler."""
 
-Lying = Mapping[str, Columns]
-"""By which columns states lie; of the others nothing is said."""
+Layout = Mapping[str, Columns]
+"""The columns by whose hash states lie, by name; of the others nothing is said."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Reader:
     states: Mapping[str, Relation]
     ways: Sequence[Way]
 
-    def price(self, lying: Lying) -> float:
-        return cheapest(self.ways, {self.states[name]: by for name, by in lying.items() if name in self.states}).price
+    def price(self, layout: Layout) -> float:
+        return cheapest(self.ways, {self.states[name]: by for name, by in layout.items() if name in self.states}).price
 
     def wishes(self) -> Iterator[dict[str, Columns]]:
         """How states would have to lie for each way that is cheaper then."""
@@ -59,18 +59,21 @@ class StatesByKey:
 
     def best(self, objective: Objective) -> tuple[tuple[Step, ...], Vector]:
         """The steps with states that lie as it pays most, and what they cost then."""
-        lying: Lying = {}
-        while better := [
-            (rank, number, more)
-            for number, wish in enumerate(self._wishes())
-            if (more := self._together(lying, wish)) is not None
-            and (rank := objective.rank(self._cost(more))[0]) < ENOUGH * objective.rank(self._cost(lying))[0]
-        ]:
-            *_, lying = min(better, key=lambda found: found[:2])
-        saved = {reader.step.name: reader.price({}) - reader.price(lying) for reader in self._readers}
-        steps = (replace(step, cost=step.cost - saved.get(step.name, 0.0)) for step in self.steps)
-        laid = (replace(s, by=_in_order(s.relation, lying[s.name])) if s.name in lying else s for s in steps)
-        return tuple(laid), self._cost(lying)
+        layout: Layout = {}
+        rank = objective.rank(self.cost)[0]
+        while True:
+            wider = [more for wish in self._wishes() if (more := self._together(layout, wish)) is not None]
+            ranks = [objective.rank(self._cost(more))[0] for more in wider]
+            if min(ranks, default=rank) >= ENOUGH * rank:
+                break
+            rank = min(ranks)
+            layout = wider[ranks.index(rank)]
+        spared = {reader.step.name: reader.price({}) - reader.price(layout) for reader in self._readers}
+        steps = tuple(
+            replace(step, cost=step.cost - spared.get(step.name, 0.0), by=_ordered(step, layout.get(step.name)))
+            for step in self.steps
+        )
+        return steps, self._cost(layout)
 
     def _wishes(self) -> list[dict[str, Columns]]:
         return [wish for reader in self._readers for wish in reader.wishes()]
@@ -105,9 +108,9 @@ class StatesByKey:
     def _ways(self, step: Step, leaves: frozenset[Relation]) -> Sequence[Way]:
         return self.model.ways(step.relation, self.builder.rows.__getitem__, leaves.__contains__)
 
-    def _together(self, lying: Lying, wish: Lying) -> Lying | None:
+    def _together(self, layout: Layout, wish: Layout) -> Layout | None:
         """The one and the other, and what states grow from; None where a state would have to lie in two ways."""
-        found = dict(lying)
+        found = dict(layout)
         waiting = list(wish.items())
         while waiting:
             name, by = waiting.pop()
@@ -115,26 +118,18 @@ class StatesByKey:
                 return None
             below = grown_from(self._relations[name], by)
             waiting += [below] if below is not None and below[0] in self._extra else []
-        return found if found != lying else None
+        return found if found != layout else None
 
-    def _cost(self, lying: Lying) -> Vector:
+    def _cost(self, layout: Layout) -> Vector:
         runs, total = len(self.cost), self.cost
         for step in self.steps:
-            if step.name in lying:
+            if step.name in layout:
                 total = add(total, at(step.run, self._extra[step.name][0], runs))
         for reader in self._readers:
-            loading = sum(self._extra[name][1] for name in reader.states if name in lying)
-            total = add(total, at(reader.step.run, reader.price(lying) - reader.price({}) + loading, runs))
+            loading = sum(self._extra[name][1] for name in reader.states if name in layout)
+            total = add(total, at(reader.step.run, reader.price(layout) - reader.price({}) + loading, runs))
         return total
 
 
-def grown_from(relation: Relation, by: Columns) -> tuple[str, Columns] | None:
-    """What a relation only adds rows to, and by which columns that must lie for the rest to go to the same files."""
-    if not isinstance(relation, Union) or not isinstance(first := relation.branches[0], Scan):
-        return None
-    names = relation.renaming(0)
-    return first.table.name, frozenset(names[column] for column in by)
-
-
-def _in_order(relation: Relation, by: Columns) -> tuple[Column, ...]:
-    return tuple(column for column in relation.columns if column in by)
+def _ordered(step: Step, by: Columns | None) -> tuple[Column, ...]:
+    return () if by is None else tuple(column for column in step.relation.columns if column in by)
