@@ -37,7 +37,7 @@ coverage: $(STAMP) ## Run the tests but the heavy ones, and tell what they do no
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not heavy" --cov --cov-report=term
 
 test-workloads: $(STAMP) ## Run every benchmark query as a job on Spark, in every setting, and kill one forty times
-	SLACKWATER_EVERY_SETTING=1 $(BIN)/pytest -n 1 tests/workloads/test_jobs_on_spark.py tests/job/test_crash.py
+	SLACKWATER_EVERY_SETTING=1 $(BIN)/pytest -n 2 tests/workloads/test_jobs_on_spark.py tests/job/test_crash.py
 
 test-simulations: $(STAMP) ## Simulate every benchmark query on DuckDB, by every method, in every setting
 	SLACKWATER_EVERY_SETTING=1 $(BIN)/pytest -n $(WORKERS) tests/workloads/test_simulated_plans.py tests/workloads/test_states_are_read.py
