@@ -1,9 +1,10 @@
 """From a job to its plan: its queries bound as Spark understands them, the statistics at hand, the refresh policy.
 
 All queries are planned together. One that Slackwater cannot take apart is still delivered: as one opaque relation,
-`query__v<run>`, that a run computes by the text itself. So are all where nothing early pays, unless our rewriting
-promises a lot: Spark knows its own way with a text, and small differences between estimates are none. `refresh:
-incremental strict` refuses what cannot be taken apart, and every part of a query that would be computed anew.
+`query__v<run>`, that a run computes by the text itself. So are all where nothing early pays, or promises too little to
+be sure of, unless our rewriting promises a lot: Spark knows its own way with a text, and small differences between
+estimates are none. `refresh: incremental strict` refuses what cannot be taken apart, and every part of a query that
+would be computed anew.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ from slackwater.time.forms import Kind
 
 REWRITTEN = 0.7
 """A rewritten batch query must promise to cost less than this part of the query as it is written."""
+
+KEPT = 0.97
+"""A plan that keeps anything must promise to cost less than this part of batch."""
 
 IDLE = "nothing that an early run could do pays"
 
@@ -107,16 +111,23 @@ def plan_job(
         _check_incremental(planning)
     if refresh is Refresh.FULL:
         return Planned(text_plan(config, declared, planning.plan), queries, statistics, planning, options, reasons)
-    if (
-        refresh is Refresh.AUTO
-        and not planning.plan.states
-        and not _pays_to_rewrite(queries, planning, config, statistics)
-    ):
+    idle = _why_not_early(planning.plan) if refresh is Refresh.AUTO else ""
+    if idle and not _pays_to_rewrite(queries, planning, config, statistics):
         plan = text_plan(config, declared, planning.plan)
-        idle = {name: reasons.get(name, IDLE) for name in config.queries}
-        return Planned(plan, queries, statistics, planning, options, idle)
+        why = {name: reasons.get(name, idle) for name in config.queries}
+        return Planned(plan, queries, statistics, planning, options, why)
     plan = _with_texts(planning.plan, config, declared, reasons)
     return Planned(plan, queries, statistics, planning, options, reasons)
+
+
+def _why_not_early(plan: Plan) -> str:
+    """Why a plan is not worth its states, in words; nothing where it is."""
+    if not plan.states:
+        return IDLE
+    if plan.rank < KEPT * plan.batch_rank:
+        return ""
+    promised = 100 * (1 - plan.rank / plan.batch_rank) if plan.batch_rank else 0.0
+    return f"what early runs could do promises {promised:.1f} %, less than estimates can tell apart"
 
 
 def _pays_to_rewrite(

@@ -1,0 +1,49 @@
+"""When a job keeps anything, and when its queries are computed by their texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.job.duck import without_spark
+from tests.job.room import Room
+
+from slackwater.job.planning import IDLE, KEPT
+
+EARLY = [0.7 + 0.01 * step for step in range(12)]
+"""Prices of early work, from where it pays to where it does not."""
+
+
+def test_a_promise_that_is_smaller_than_estimates_are_sure_of_is_none(tmp_path: Path) -> None:
+    said: dict[str, float] = {}
+    with without_spark() as (_, session):
+        for weight in EARLY:
+            settings = {"refresh": "auto", "deliver": "final", "weights": [weight, weight, 1]}
+            room = Room(tmp_path / f"{weight:.2f}", settings=settings)
+            room.arrive(1)
+            planned = room.job(session).planned()
+            assert planned.planning is not None
+            found = planned.planning.plan
+            part = found.rank / found.batch_rank
+            assert bool(planned.plan.states) == (part < KEPT)
+            if KEPT <= part < 1:
+                why = f"what early runs could do promises {100 * (1 - part):.1f} %, less than estimates can tell apart"
+                assert planned.reasons == {"": why}
+                assert planned.plan.rank == found.batch_rank
+                said["too little"] = part
+            elif part < KEPT:
+                assert not planned.reasons
+                said["enough"] = part
+            else:
+                assert planned.reasons == {"": IDLE}
+                said["nothing"] = part
+    assert said.keys() == {"enough", "too little", "nothing"}
+
+
+def test_who_asks_for_states_has_them_whatever_they_promise(tmp_path: Path) -> None:
+    with without_spark() as (_, session):
+        settings = {"refresh": "incremental", "deliver": "final", "weights": [0.78, 0.78, 1]}
+        room = Room(tmp_path / "room", settings=settings)
+        room.arrive(1)
+        plan = room.job(session).plan()
+    assert plan.states
+    assert KEPT <= plan.rank / plan.batch_rank < 1
