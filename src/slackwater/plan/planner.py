@@ -19,6 +19,7 @@ from slackwater.cost.objective import Objective, Vector, WeightedSum, checked, e
 from slackwater.memo.check import MemoCheck
 from slackwater.memo.memo import Memo
 from slackwater.plan.build import Delivery, StepBuilder
+from slackwater.plan.collector import collector_at_rest
 from slackwater.plan.narrow import without_dead_columns
 from slackwater.plan.plan import ONLY, Plan, Step
 from slackwater.plan.states_by_key import StatesByKey
@@ -88,6 +89,7 @@ def plan_query(query: Query, statistics: Statistics, timeline: Timeline, options
     return plan_queries({ONLY: query}, statistics, timeline, options)
 
 
+@collector_at_rest()
 def plan_queries(
     queries: Mapping[str, Query], statistics: Statistics, timeline: Timeline, options: Options | None = None
 ) -> Planning:
