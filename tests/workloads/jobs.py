@@ -1,4 +1,7 @@
-"""Benchmark queries as jobs on Spark: the files of a run appear before it, and what it delivers is verified."""
+"""Benchmark queries as jobs on Spark: the files of a run appear before it, and what it delivers is verified.
+
+A job that delivers once, from rows that only arrive, counts its sources as a user's does; the others are told.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,16 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import yaml
 
 from slackwater.bench.workloads import ArrivalPattern, Arrivals, Dataset, Query, Workload, split
+from slackwater.catalog.arrival import Change
+from slackwater.catalog.measured import measured
+from slackwater.catalog.statistics import Statistics
 from slackwater.job.config import parse_job
 from slackwater.job.job import Job
 
@@ -41,6 +48,13 @@ class Jobs:
         self.arrivals = split(self.dataset, ArrivalPattern(shares=SHARES, deletes=share, updates=share))
         self.arrivals.write(self._arriving)
 
+    @cached_property
+    def statistics(self) -> Statistics:
+        """What counting would tell, of all tables at once."""
+        changes = {table: self.arrivals.changes(table) for table in self.arrivals.changing}
+        standing = {table: (Change.of(self.dataset.read(table)),) for table in self.arrivals.static}
+        return measured({**changes, **standing}, {t.name: (t.key,) for t in self.workload.tables if t.key})
+
     @property
     def _arriving(self) -> Path:
         return self.directory / "arriving"
@@ -64,8 +78,11 @@ class Jobs:
         tables = [t.name for t in self.workload.tables if t.name in query.spark.lower()]
         for table in tables:
             (home / "data" / table).mkdir(parents=True)
+        counts_itself = deliver == "final" and not self.retracting
+        known = None if counts_itself else {table: self.statistics[table] for table in tables}
         try:
-            yield Job(parse_job(self._text(query, deliver, tables), home / "slackwater.yml"), self.session)
+            config = parse_job(self._text(query, deliver, tables), home / "slackwater.yml")
+            yield Job(config, self.session, statistics=known)
         finally:
             shutil.rmtree(home)
 

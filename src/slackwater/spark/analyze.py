@@ -54,12 +54,8 @@ def fields_of(schema: StructType) -> tuple[Field, ...]:
 
 def user_aggregates(session: SparkSession) -> frozenset[str]:
     """The aggregate functions that a user has registered with this session, by name."""
-    registered = [f.name for f in session.catalog.listFunctions() if f.isTemporary and _is_user_made(f.className)]
-    return frozenset(name.lower() for name in registered if _is_aggregate(session, name))
-
-
-def _is_user_made(class_name: str | None) -> bool:
-    return class_name is not None and not class_name.startswith("org.apache.spark.sql.catalyst")
+    registered = [str(row[0]) for row in session.sql("SHOW USER FUNCTIONS").collect()]
+    return frozenset(name.lower() for name in registered if "." not in name and _is_aggregate(session, name))
 
 
 def _is_aggregate(session: SparkSession, name: str) -> bool:
