@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pandas as pd
+import pytest
 
 from slackwater.spark.analyze import user_aggregates
 
@@ -12,15 +13,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def _mean(values: pd.Series) -> float:
+def _mean(values: pd.Series[float]) -> float:
     return float(values.mean())
 
 
+@pytest.mark.filterwarnings("ignore:In Python 3.6:UserWarning")  # its type hints, which mypy understands otherwise
 def test_registered_aggregates_are_told_from_other_functions(spark: SparkSession) -> None:
-    from pyspark.sql.pandas.functions import pandas_udf
+    from pyspark.sql.pandas.functions import PandasUDFType, pandas_udf
 
-    _mean.__annotations__ = {"values": pd.Series, "return": float}
-    spark.udf.register("My_Mean", pandas_udf(_mean, "double"))
+    spark.udf.register("My_Mean", pandas_udf(_mean, "double", PandasUDFType.GROUPED_AGG))
     spark.udf.register("next_one", lambda x: x + 1, "int")
     try:
         assert user_aggregates(spark) == {"my_mean"}
