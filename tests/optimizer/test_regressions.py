@@ -129,3 +129,23 @@ def test_a_relation_without_columns_meets_itself() -> None:
         "SELECT b.n FROM t AS a, t AS b, (SELECT n FROM t GROUP BY n HAVING count(n) < 2) AS q WHERE b.n < 3",
         {"t": [numbers(1, 2), numbers(2, 3)]},
     )
+
+
+def test_the_spread_of_large_numbers_is_not_lost_in_their_squares() -> None:
+    """Sums of squares of two millions and their neighbours differ by less than a double tells apart."""
+    far = 2_000_000
+    delivers_what_batch_answers(
+        "SELECT stddev(n) AS s, var_pop(n) AS v FROM t",
+        {"t": [numbers(far, far + 1, far + 3, None), Change(numbers(far + 7, -far), numbers(far + 1)), numbers()]},
+    )
+    delivers_what_batch_answers("SELECT stddev(n) AS s FROM t", {"t": [numbers(far, far + 1), numbers(far + 3)]})
+
+
+def test_the_spread_of_large_decimals_is_not_lost_in_their_squares() -> None:
+    def priced(*values: str) -> pa.Table:
+        return pa.table({"p": pa.array([Decimal(value) for value in values], pa.decimal128(10, 4))})
+
+    delivers_what_batch_answers(
+        "SELECT stddev_samp(p) AS s, variance(p) AS v FROM t",
+        {"t": [priced("900000.0001", "900000.0003"), Change(priced("900000.0009"), priced("900000.0001"))]},
+    )

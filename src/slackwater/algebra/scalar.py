@@ -222,6 +222,14 @@ def quotient(left: Scalar, right: Scalar) -> Scalar:
     return binary(exp.Div, left, right)
 
 
+def whole_quotient(left: Scalar, right: Scalar) -> Scalar:
+    return binary(exp.IntDiv, left, right)
+
+
+def remainder(left: Scalar, right: Scalar) -> Scalar:
+    return binary(exp.Mod, left, right)
+
+
 def addition(left: Scalar, right: Scalar) -> Scalar:
     return binary(exp.Add, left, right)
 

@@ -17,6 +17,7 @@ from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Projec
 from slackwater.algebra.scalar import (
     NULL,
     Scalar,
+    addition,
     call,
     case_when,
     cast,
@@ -27,6 +28,8 @@ from slackwater.algebra.scalar import (
     product,
     quotient,
     reference,
+    remainder,
+    whole_quotient,
 )
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.algebra.types import Type
@@ -42,6 +45,10 @@ _VARIANCES = {
     "var_pop": False,
 }
 _SPREADS = frozenset(("stddev", "stddev_samp", "std", "stddev_pop"))
+_SQUARED_DIGITS = 12
+"""Numbers with more digits have squares whose sums could outgrow what is exact."""
+_WHOLE = t.decimal(19, 0)
+_LONGEST = t.decimal(t.MAX_PRECISION, 0)
 _EXTREMES = {
     "min": "min",
     "max": "max",
@@ -232,21 +239,37 @@ class _Maker:
         return not self.deletes or not value.type.is_floating
 
     def _variance(self, function: str, value: Scalar) -> Scalar | None:
-        """From count, sum and sum of squares, which are exact for whole and decimal numbers only."""
+        """From n, Σx and Σx², which are kept exactly: n·Σx² − (Σx)² of doubles would lose a small spread.
+
+        Decimals are whole numbers of their last digit here. Not of doubles, nor of numbers that are too long.
+        """
         if not (value.type.is_integral or value.type.is_decimal):
             return None
-        precision, scale = value.type.precision_and_scale
-        if 2 * precision + 12 > t.MAX_PRECISION:
+        digits, scale = value.type.precision_and_scale
+        if digits > _SQUARED_DIGITS:
             return None
-        exact = cast(value, t.decimal(precision, scale))
+        whole = product(value, literal(10**scale)) if scale else value
+        total, squares = self._short_sums(whole) if digits < 10 or value.type == t.INT else self._long_sums(whole)
         count = reference(self.count(value))
-        total = reference(self._part("sum", exact, "total", t.decimal(precision + 12, scale)))
-        square = product(exact, exact)
-        squares = reference(self._part("sum", square, "squares", t.decimal(2 * precision + 12, 2 * scale)))
-        n, s, q = (cast(part, t.DOUBLE) for part in (count, total, squares))
-        centred = difference(q, quotient(product(s, s), n))
-        sample = _VARIANCES[function]
-        by = difference(n, literal(1)) if sample else n
-        variance = quotient(call("greatest", centred, cast(literal(0), t.DOUBLE)), by)
+        n = cast(count, _WHOLE)
+        centred = cast(difference(product(n, squares), product(total, total)), t.DOUBLE)
+        by = product(n, difference(n, literal(1))) if _VARIANCES[function] else product(n, n)
+        unit = literal(10 ** (2 * scale))
+        variance = quotient(centred, cast(product(by, unit) if scale else by, t.DOUBLE))
         result = call("sqrt", variance) if function in _SPREADS else variance
-        return case_when(greater(count, literal(1 if sample else 0)), result, NULL)
+        return case_when(greater(count, literal(1 if _VARIANCES[function] else 0)), result, NULL)
+
+    def _short_sums(self, whole: Scalar) -> tuple[Scalar, Scalar]:
+        """Σx and Σx². A square has up to 62 bits: its halves are summed apart, and neither sum overflows."""
+        x, half = cast(whole, t.BIGINT), literal(2**31)
+        total = self._part("sum", whole if whole.type.is_integral else x, "total", t.BIGINT)
+        upper = self._part("sum", whole_quotient(product(x, x), half), "squares_upper", t.BIGINT)
+        lower = self._part("sum", remainder(product(x, x), half), "squares_lower", t.BIGINT)
+        sums = [cast(reference(part), _WHOLE) for part in (total, upper, lower)]
+        return sums[0], addition(product(sums[1], half), sums[2])
+
+    def _long_sums(self, whole: Scalar) -> tuple[Scalar, Scalar]:
+        x = cast(whole, _WHOLE)
+        total = self._part("sum", x, "total", _WHOLE)
+        squares = self._part("sum", product(x, x), "squares", _LONGEST)
+        return reference(total), reference(squares)
