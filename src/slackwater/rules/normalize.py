@@ -2,7 +2,8 @@
 
 `RULES` is the whole list, in the order in which they are tried on an operator. They run bottom up over the DAG; a
 relation with several readers is normalized once, by itself, and no rule looks into it from above, so sharing is kept.
-Then unread columns are pruned, which may open the way for a few rules more.
+Then unread columns are pruned, which may open the way for a few rules more, and what all readers of a shared relation
+ask of it is asked below, and moves down.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import chain
 
-from slackwater.algebra.relation import Filter, Project, Query, Relation, Scan, Values
+from slackwater.algebra.relation import Query, Relation
 from slackwater.errors import InternalError
 from slackwater.rules.prune import prune
+from slackwater.rules.readers import ask_for_all_readers, is_work
 from slackwater.rules.relational import aggregates, constants, empties, filters, inference, outer_joins, projects
 from slackwater.rules.rule import Facts, Rule
 
@@ -28,12 +30,24 @@ RULES: tuple[Rule, ...] = tuple(
     )
 )
 MOST_FIRINGS = 20_000
+MOST_ROUNDS = 20
 
 Trace = Callable[[Rule, Relation, Relation], None]
 
 
 def normalize(query: Query, rules: tuple[Rule, ...] = RULES, trace: Trace | None = None) -> Query:
     """The query in normal form. `trace` hears of every firing."""
+    query = _rewritten(query, rules, trace)
+    for _ in range(MOST_ROUNDS):
+        asked = ask_for_all_readers(query)
+        better = query if asked is query else _rewritten(asked, rules, trace)
+        if better == query:
+            return query
+        query = better
+    raise InternalError("normalization does not end: there is always more to ask of a shared relation")
+
+
+def _rewritten(query: Query, rules: tuple[Rule, ...], trace: Trace | None) -> Query:
     for _ in range(2):
         query = query.with_relation(_Normalizer(rules, trace).run(query.relation))
         query = prune(query)
@@ -64,7 +78,7 @@ class _Normalizer:
                 uses[id(below)] = uses.get(id(below), 0) + 1
         for node in root.walk():
             result = self.normal(node)
-            if uses.get(id(node), 0) > 1 and _is_work(result):
+            if uses.get(id(node), 0) > 1 and is_work(result):
                 self.shared.add(result)
         return self.normal(root)
 
@@ -116,10 +130,3 @@ class _Normalizer:
             self.trace(rule, before, after)
         if self.firings > MOST_FIRINGS:
             raise InternalError(f"normalization does not end: {rule.name} fired on {type(before).__name__} again")
-
-
-def _is_work(relation: Relation) -> bool:
-    """Whether a second reader makes a relation worth keeping whole: more than a scan, filtered and projected."""
-    while isinstance(relation, (Filter, Project)):
-        relation = relation.input
-    return not isinstance(relation, (Scan, Values))

@@ -18,6 +18,7 @@ from slackwater.rules import catalogue, normalize
 from slackwater.rules.explore.rule import ExploreRule
 from slackwater.rules.form_rule import Family, FormRule
 from slackwater.rules.prune import prune
+from slackwater.rules.readers import ask_for_all_readers
 from slackwater.rules.rule import Rule
 from slackwater.time.forms import Kind
 
@@ -129,6 +130,7 @@ def sections() -> Iterable[Section]:
         (
             *map(_entry, normalize.RULES),
             Entry(prune.__name__, "every operator, from the root down", getdoc(prune) or ""),
+            Entry(ask_for_all_readers.__name__, "every shared relation", getdoc(ask_for_all_readers) or ""),
         ),
     )
     yield Section(

@@ -1,0 +1,64 @@
+"""What every reader of a shared relation asks of it is asked of the relation itself.
+
+A filter above one reader stays there, or the relation would be shared no more (decision 6). But where each reader has
+one, no row is missed that fails them all. Like pruning, this looks at all readers at once, from the root down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from slackwater.algebra.fold import simplify
+from slackwater.algebra.relation import Filter, Project, Query, Relation, Scan, Values
+from slackwater.algebra.scalar import Scalar, conjunction, conjuncts, disjunction
+from slackwater.algebra.schema import Column
+from slackwater.rules.relational.filters import filtered, may_move
+from slackwater.rules.relational.inference import holds
+
+
+def ask_for_all_readers(query: Query) -> Query:
+    """σp S, σq S  =  σp S', σq S'      S' is σ(p' ∨ q') S, p' and q' what p and q say of the same columns
+
+    S is read twice or more and stays one relation. A row that no reader lets pass is not made at all; the readers'
+    filters stay. Not where a reader has no filter, nor for conjuncts that are random or can raise.
+    """
+    readers: dict[int, list[Relation]] = {}
+    order = list(query.relation.walk())
+    for node in order:
+        for below in node.inputs:
+            readers.setdefault(id(below), []).append(node)
+    done: dict[int, Relation] = {}
+    for node in order:
+        rebuilt = node.with_inputs(*(done[id(below)] for below in node.inputs))
+        done[id(node)] = filtered(rebuilt, _news(node, readers.get(id(node), ())))
+    relation = done[id(query.relation)]
+    return query if relation is query.relation else query.with_relation(relation)
+
+
+def is_work(relation: Relation) -> bool:
+    """Whether a second reader makes a relation worth keeping whole: more than a scan, filtered and projected."""
+    while isinstance(relation, (Filter, Project)):
+        relation = relation.input
+    return not isinstance(relation, (Scan, Values))
+
+
+def _news(relation: Relation, readers: Sequence[Relation]) -> list[Scalar]:
+    """What all readers ask of a relation that is not known of its rows already."""
+    if len(readers) < 2 or not is_work(relation):
+        return []
+    asked = [_asked(reader) for reader in readers]
+    found: list[Scalar] = []
+    for columns in dict.fromkeys(part.columns for part in asked[0]):
+        branches = [_about(columns, parts) for parts in asked]
+        if all(branches):
+            implied = simplify(disjunction(conjunction(branch) for branch in branches))
+            found += [part for part in conjuncts(implied) if not holds(part, relation)]
+    return found
+
+
+def _asked(reader: Relation) -> list[Scalar]:
+    return [part for part in conjuncts(reader.predicate) if may_move(part)] if isinstance(reader, Filter) else []
+
+
+def _about(columns: frozenset[Column], parts: Iterable[Scalar]) -> list[Scalar]:
+    return [part for part in parts if part.columns and part.columns <= columns]
