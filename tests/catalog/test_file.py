@@ -49,6 +49,25 @@ def test_arrivals_keys_and_distinct_values(tmp_path: Path) -> None:
     assert statistics.rows(2) == 6
 
 
+def test_how_columns_are_spread(tmp_path: Path) -> None:
+    found = tables(
+        tmp_path,
+        columns={"id": "int", "cat": "string", "day": "date", "new": "boolean"},
+        nulls={"cat": 0.25},
+        frequent={"cat": {"b": 0.2, "a": 0.5}, "id": {"7": 0.5}, "day": {"1970-01-03": 0.1}, "new": {"true": 0.9}},
+        bounds={"day": ["1970-01-02", "1970-01-05", "1970-02-01"], "id": [1, 1, 2.5]},
+    ).statistics(TIMES)["sales"]
+    assert found.null_share == {"cat": 0.25}
+    assert found.frequent["cat"] == (("a", 0.5), ("b", 0.2))
+    assert (found.frequent["id"], found.frequent["day"], found.frequent["new"]) == (
+        ((7.0, 0.5),),
+        ((2.0, 0.1),),
+        ((1.0, 0.9),),
+    )
+    assert found.bounds == {"day": (1.0, 4.0, 31.0), "id": (1.0, 1.0, 2.5)}
+    assert found.ranges == {"day": (1.0, 31.0), "id": (1.0, 2.5)}
+
+
 def test_a_feed_may_take_rows_back_though_none_is_known_yet(tmp_path: Path) -> None:
     (sales,) = tables(tmp_path, changes="feed").catalog
     assert not sales.append_only
@@ -73,6 +92,14 @@ def test_a_feed_may_take_rows_back_though_none_is_known_yet(tmp_path: Path) -> N
         ({"changes": "append", "arrives": {"14:00": 4, "24:00": {"deletes": 1}}}, "only appends"),
         ({"changing": False, "arrives": {"24:00": 4}}, "static"),
         ({"distinct": {"kat": 4}}, "did you mean `cat`"),
+        ({"nulls": {"kat": 0.5}}, "did you mean `cat`"),
+        ({"nulls": {"cat": 1.5}}, "of more than 1"),
+        ({"frequent": {"cat": 0.5}}, "`frequent.cat` that is no object"),
+        ({"frequent": {"cat": {"a": 0.7, "b": 0.7}}}, "with more than all rows"),
+        ({"bounds": {"id": [1]}}, "no numbers or days in order"),
+        ({"bounds": {"id": [3, 2, 1]}}, "no numbers or days in order"),
+        ({"bounds": {"id": [1, "soon", 3]}}, "no numbers or days in order"),
+        ({"bounds": {"idd": [1, 2]}}, "did you mean `id`"),
     ],
 )
 def test_what_cannot_be_is_refused(entry: dict[str, object], told: str, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from slackwater.algebra.scalar import Scalar, once_per_scalar
 from slackwater.algebra.schema import Column
+from slackwater.algebra.types import Type
 
 
 def column_equality(scalar: Scalar) -> tuple[Column, Column] | None:
@@ -188,19 +189,24 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """`value IN (…)`, with so many different members."""
+    """`value IN (…)`, with so many different members, and those of them that are constants."""
 
     value: Scalar
     members: int
+    constants: tuple[Constant, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """`value LIKE 'text'`: whether its beginning is fixed, and whether anything is left open."""
+    """`value LIKE 'text'`: whether its beginning is fixed, whether anything is left open, and the pattern itself.
+
+    A pattern that does not tell capital letters apart is not given.
+    """
 
     value: Scalar
     prefix: bool
     open: bool
+    text: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +252,7 @@ def read_test(scalar: Scalar) -> Test | None:
             low, high = (None if end is None else _placed(end, value) for end in ends)
             return Bounds(value, low, high)
         case exp.In() if tree.expressions:
-            return Membership(_inside(tree.this, scalar), len(set(tree.expressions)))
+            return _membership(tree, scalar)
         case exp.Like() | exp.ILike():
             return _pattern(tree, scalar)
         case exp.Is() if isinstance(tree.expression, exp.Null):
@@ -336,12 +342,20 @@ def _placed(constant: Constant, value: Scalar) -> Constant:
     return constant
 
 
+def _membership(tree: exp.In, scalar: Scalar) -> Membership:
+    value = _inside(tree.this, scalar)
+    members = dict.fromkeys(tree.expressions)
+    constants = (_constant(member) for member in members)
+    return Membership(value, len(members), tuple(_placed(each, value) for each in constants if each is not None))
+
+
 def _pattern(tree: exp.Expr, scalar: Scalar) -> Pattern | None:
     if not isinstance(tree.expression, exp.Literal):
         return None
     text = str(tree.expression.this)
     wild = [place for place in (text.find("%"), text.find("_")) if place >= 0]
-    return Pattern(_inside(tree.this, scalar), prefix=not wild or min(wild) > 0, open=bool(wild))
+    given = None if isinstance(tree, exp.ILike) else text
+    return Pattern(_inside(tree.this, scalar), prefix=not wild or min(wild) > 0, open=bool(wild), text=given)
 
 
 def _constant(tree: exp.Expr) -> Constant | None:
@@ -370,6 +384,16 @@ def _constant(tree: exp.Expr) -> Constant | None:
             return _computed(tree, left, right) if isinstance(left, float) and isinstance(right, float) else None
         case _:
             return None
+
+
+def constant_of(text: str, kind: Type) -> Constant:
+    """A value of a type, by its text, as predicates read it."""
+    if kind.text in _TEMPORAL:
+        days = _days(text)
+        return text if days is None else days
+    if kind.text == "boolean":
+        return float(text.lower() == "true")
+    return _text_or_number(text, is_text=not kind.is_numeric)
 
 
 def _computed(tree: exp.Expr, left: float, right: float) -> float | None:

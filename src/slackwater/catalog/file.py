@@ -5,10 +5,15 @@
                "changes": "append",
                "rows": 7,
                "arrives": {"14:00": 4, "24:00": {"inserts": 4, "deletes": 1}},
-               "distinct": {"cat": 2}}}
+               "distinct": {"cat": 2},
+               "nulls": {"cat": 0.1},
+               "frequent": {"cat": {"a": 0.8}},
+               "bounds": {"price": [0, 1, 2, 5, 100]}}}
 
-Only `columns` is required. `changing: false` is for a table that stands still; `changes` says whether rows only arrive
-(`append`) or may also be updated and deleted (`feed`); where it is left out, the arrivals tell.
+Only `columns` is required. `nulls` are shares of rows, `frequent` shares of what is not null; `bounds` are of equal
+depth, from the least value to the greatest, days as text. `changing: false` is for a table that stands still;
+`changes` says whether rows only arrive (`append`) or may also be updated and deleted (`feed`); where it is left out,
+the arrivals tell.
 """
 
 from __future__ import annotations
@@ -18,13 +23,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from slackwater.algebra.predicates import constant_of
 from slackwater.algebra.schema import TableSchema
+from slackwater.algebra.types import DATE, Type
+from slackwater.catalog.quantiles import Bounds
 from slackwater.catalog.sizes import Sizes, statistics
-from slackwater.catalog.statistics import Arrival, Statistics
+from slackwater.catalog.statistics import Arrival, Frequent, Statistics
 from slackwater.catalog.table import Catalog, table
 from slackwater.errors import Place, UserError, did_you_mean
 
-ENTRIES = ("columns", "keys", "changing", "changes", "rows", "arrives", "distinct")
+ENTRIES = ("columns", "keys", "changing", "changes", "rows", "arrives", "distinct", "nulls", "frequent", "bounds")
 CHANGES = ("append", "feed")
 COUNTS = ("inserts", "updates", "deletes")
 EXAMPLE = '{"sales": {"columns": {"price": "double"}, "keys": [["id"]], "changing": true}}'
@@ -110,7 +118,32 @@ class _Entry:
             None if rows is None else self._number(rows, "rows"),
             {time: self._arrival(time, told) for time, told in self._object("arrives")},
             {column: self._number(told, f"distinct.{column}") for column, told in self._object("distinct")},
+            {column: self._share(told, f"nulls.{column}") for column, told in self._object("nulls")},
+            {column: self._frequent(column, told) for column, told in self._object("frequent")},
+            {column: self._bounds(column, told) for column, told in self._object("bounds")},
         )
+
+    def _frequent(self, column: str, told: object) -> Frequent:
+        if not isinstance(told, dict):
+            raise self._refused(f"has `frequent.{column}` that is no object", 'e.g. "frequent": {"cat": {"a": 0.8}}')
+        kind = Type.parse(self.columns.get(column, "string"))
+        shares = [(constant_of(str(v), kind), self._share(s, f"frequent.{column}.{v}")) for v, s in told.items()]
+        if sum(share for _, share in shares) > 1.0 + 1e-6:
+            raise self._refused(f"has frequent values of `{column}` with more than all rows")
+        return tuple(sorted(shares, key=lambda each: -each[1]))
+
+    def _bounds(self, column: str, told: object) -> Bounds:
+        places = [_place(each) for each in told] if isinstance(told, list) else []
+        bounds = tuple(place for place in places if place is not None)
+        if len(bounds) < 2 or len(bounds) < len(places) or list(bounds) != sorted(bounds):
+            raise self._refused(f"has `bounds.{column}` that are no numbers or days in order", "e.g. [0, 1, 5, 100]")
+        return bounds
+
+    def _share(self, told: object, what: str) -> float:
+        share = self._number(told, what)
+        if share > 1.0:
+            raise self._refused(f"has `{what}` of more than 1: {told}")
+        return share
 
     def _arrival(self, time: str, told: object) -> Arrival:
         if not isinstance(told, dict):
@@ -138,3 +171,11 @@ class _Entry:
 
     def _refused(self, message: str, hint: str | None = None) -> UserError:
         return UserError(f"table `{self.name}` {message}", place=self.place, hint=hint)
+
+
+def _place(told: object) -> float | None:
+    """A number, or a day as text."""
+    if isinstance(told, str):
+        place = constant_of(told, DATE)
+        return place if isinstance(place, float) else None
+    return float(told) if isinstance(told, (int, float)) and not isinstance(told, bool) else None

@@ -1,17 +1,26 @@
-"""Statistics counted on data at hand: arrivals, distinct values, nulls, ranges, widths, and what comes together."""
+"""Statistics counted on data at hand: arrivals, how columns are spread, and what comes together.
+
+Of tables that are not small, frequent values and bounds of equal depth too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slackwater.algebra.predicates import days_since_epoch
 from slackwater.catalog.arrival import Change
-from slackwater.catalog.statistics import Arrival, TableStatistics
+from slackwater.catalog.quantiles import STEPS, Bounds
+from slackwater.catalog.statistics import Arrival, Frequent, TableStatistics, position
 
 Keys = Mapping[str, Iterable[Iterable[str]]]
+
+MANY = 1000
+"""Rows of a table that is not small."""
+MOST = 32
+"""Frequent values that are kept of a column."""
 
 
 def measured(changes: Mapping[str, Sequence[Change]], keys: Keys | None = None) -> dict[str, TableStatistics]:
@@ -26,10 +35,7 @@ def measured(changes: Mapping[str, Sequence[Change]], keys: Keys | None = None) 
                     if column not in together and _come_together(column, runs, key, changes[owner]):
                         together[column] = owner
         if together:
-            known = found[name]
-            found[name] = TableStatistics(
-                known.arrivals, known.distinct, known.null_share, known.ranges, known.widths, together
-            )
+            found[name] = replace(found[name], arrives_with=together)
     return found
 
 
@@ -47,6 +53,8 @@ def _of(runs: Sequence[Change]) -> TableStatistics:
     nulls: dict[str, float] = {}
     ranges: dict[str, tuple[float, float]] = {}
     widths: dict[str, float] = {}
+    frequent: dict[str, Frequent] = {}
+    bounds: dict[str, Bounds] = {}
     rows = everything.num_rows
     for name in everything.column_names:
         column = everything.column(name)
@@ -59,22 +67,45 @@ def _of(runs: Sequence[Change]) -> TableStatistics:
         nulls[name] = column.null_count / rows
         if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
             widths[name] = 4.0 + float(pc.sum(pc.binary_length(column)).as_py() or 0) / rows
-        elif (bounds := _range(values)) is not None:
-            ranges[name] = bounds
-    return TableStatistics(arrivals, distinct, nulls, ranges, widths)
+        elif (ends := _range(values)) is not None:
+            ranges[name] = ends
+        if rows >= MANY and len(values) < rows:
+            frequent[name] = _frequent(column)
+        if rows >= MANY and name in ranges:
+            bounds[name] = _bounds(column)
+    return TableStatistics(arrivals, distinct, nulls, ranges, widths, frequent=frequent, bounds=bounds)
+
+
+def _frequent(column: pa.ChunkedArray) -> Frequent:
+    """All values where they are few, else those that are twice as frequent as most."""
+    present = column.drop_null()
+    counts = pc.value_counts(present).flatten()
+    most = pc.select_k_unstable(counts[1], min(MOST, len(counts[1])), [("counts", "descending")])
+    told = zip(counts[0].take(most).to_pylist(), counts[1].take(most).to_pylist(), strict=True)
+    least = 0.0 if len(counts[0]) <= MOST else 2 * len(present) / len(counts[0])
+    known = [(v if isinstance(v, str) else position(v), n / len(present)) for v, n in told if n >= least]
+    return tuple(sorted(((v, share) for v, share in known if v is not None), key=lambda e: (-e[1], str(e[0]))))
+
+
+def _bounds(column: pa.ChunkedArray) -> Bounds:
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        column = pc.divide(column.cast(pa.timestamp("us")).cast(pa.int64()).cast(pa.float64()), 86_400e6)
+    elif pa.types.is_date(kind):
+        column = column.cast(pa.date32()).cast(pa.int32())
+    steps = [step / STEPS for step in range(STEPS + 1)]
+    found: list[float] = pc.quantile(column.cast(pa.float64()), steps, interpolation="nearest").to_pylist()
+    return tuple(found)
 
 
 def _range(values: pa.Array) -> tuple[float, float] | None:
     kind = values.type
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        ends = pc.min_max(values).as_py()
-        return None if ends["min"] is None else (days_since_epoch(ends["min"]), days_since_epoch(ends["max"]))
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        ends = pc.min_max(values).as_py()
-        if ends["min"] is None or ends["min"] != ends["min"] or ends["max"] != ends["max"]:
-            return None
-        return float(ends["min"]), float(ends["max"])
-    return None
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    if not is_number and not pa.types.is_date(kind) and not pa.types.is_timestamp(kind):
+        return None
+    ends = pc.min_max(values).as_py()
+    low, high = position(ends["min"]), position(ends["max"])
+    return None if low is None or high is None else (low, high)
 
 
 def _single_keys(keys: Keys) -> list[tuple[str, str]]:

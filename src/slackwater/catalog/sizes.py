@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from slackwater.algebra.schema import TableSchema
-from slackwater.catalog.statistics import Arrival, TableStatistics
+from slackwater.catalog.quantiles import Bounds
+from slackwater.catalog.statistics import Arrival, Frequent, TableStatistics
 from slackwater.catalog.table import Catalog
 from slackwater.errors import Place, UserError, did_you_mean
 
@@ -21,11 +22,19 @@ ROWS_UNKNOWN = 1000.0
 
 @dataclass(frozen=True)
 class Sizes:
-    """What is stated of a table: its rows in the end, what arrives when, and how many values columns have."""
+    """What is stated of a table: its rows in the end, what arrives when, and how columns are spread."""
 
     rows: float | None = None
     arrives: Mapping[str, Arrival] = field(default_factory=dict)
     distinct: Mapping[str, float] = field(default_factory=dict)
+    null_share: Mapping[str, float] = field(default_factory=dict)
+    frequent: Mapping[str, Frequent] = field(default_factory=dict)
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> set[str]:
+        """Those of which anything is stated."""
+        return {*self.distinct, *self.null_share, *self.frequent, *self.bounds}
 
 
 def statistics(
@@ -42,9 +51,9 @@ def _of(table: TableSchema, sizes: Sizes, times: Sequence[str], place: Place | N
     for time in sizes.arrives:
         if time not in times:
             raise refuse(f"has an arrival at {time}, which is not in the schedule", did_you_mean(time, times))
+    for column in sorted(sizes.columns - set(table.column_names())):
+        raise refuse(f"has no column `{column}`", did_you_mean(column, table.column_names()))
     for column, values in sizes.distinct.items():
-        if column not in table.column_names():
-            raise refuse(f"has no column `{column}`", did_you_mean(column, table.column_names()))
         if values < 0:
             raise refuse(f"cannot have {values:g} values of `{column}`")
     if sizes.rows is not None and sizes.rows < 0:
@@ -64,7 +73,14 @@ def _of(table: TableSchema, sizes: Sizes, times: Sequence[str], place: Place | N
         raise refuse("only appends, but its arrivals update or delete rows", 'say `"changes": "feed"`')
     if sizes.rows is not None and sizes.arrives and abs(present - sizes.rows) > 1e-6 * max(1.0, sizes.rows):
         raise refuse(f"has {sizes.rows:g} rows, but its arrivals leave {present:g}", "leave out `rows`, or mend one")
-    return TableStatistics(arrivals, dict(sizes.distinct))
+    return TableStatistics(
+        arrivals,
+        dict(sizes.distinct),
+        null_share=dict(sizes.null_share),
+        ranges={column: (bounds[0], bounds[-1]) for column, bounds in sizes.bounds.items()},
+        frequent=dict(sizes.frequent),
+        bounds=dict(sizes.bounds),
+    )
 
 
 def _arrivals(table: TableSchema, sizes: Sizes, times: Sequence[str]) -> tuple[Arrival, ...]:

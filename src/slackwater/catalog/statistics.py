@@ -6,8 +6,14 @@ Numbers stand for themselves, dates and times for days since 1970, so that range
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+
+from slackwater.algebra.predicates import Constant, days_since_epoch
+from slackwater.catalog.quantiles import Bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +35,18 @@ class Arrival:
         return self.inserts - self.deletes
 
 
+Frequent = tuple[tuple[Constant, float], ...]
+"""Values as predicates read constants, each with its share."""
+
+
 @dataclass(frozen=True)
 class TableStatistics:
     """A table's arrivals, one a run, and how its columns are spread over all rows that ever arrive.
 
-    Of a column that is left out nothing is known. `arrives_with` names, for a column that refers to another table's
-    key, that table, where a row always comes at the same run as the row it refers to: a line with its order.
+    Of a column that is left out nothing is known. `frequent` are values with their share of those that are not null,
+    the most frequent first; `bounds` are equi-depth, the least and the greatest value among them (`quantiles`).
+    `arrives_with` names, for a column that refers to another table's key, that table, where a row always comes at the
+    same run as the row it refers to: a line with its order.
     """
 
     arrivals: tuple[Arrival, ...]
@@ -43,6 +55,8 @@ class TableStatistics:
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     widths: Mapping[str, float] = field(default_factory=dict)
     arrives_with: Mapping[str, str] = field(default_factory=dict)
+    frequent: Mapping[str, Frequent] = field(default_factory=dict)
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
 
     def rows(self, run: int) -> float:
         """Rows present after a run."""
@@ -62,3 +76,14 @@ class TableStatistics:
 
 
 Statistics = Mapping[str, TableStatistics]
+
+
+def position(value: object) -> float | None:
+    """A value on the line that ranges are measured on: numbers as they are, dates and times in days."""
+    match value:
+        case date():
+            return days_since_epoch(value)
+        case int() | float() | Decimal() if math.isfinite(value):
+            return float(value)
+        case _:
+            return None

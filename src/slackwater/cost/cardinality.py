@@ -30,6 +30,7 @@ from slackwater.algebra.relation import (
 from slackwater.algebra.schema import Column
 from slackwater.cost.estimate import Estimate, Keys, Spread, drawn
 from slackwater.cost.selectivity import Match, backed_off, match_of, select, spread_of
+from slackwater.cost.skew import moments, once_each
 from slackwater.rules.intra.merges import COPY
 
 GENERATED_ROWS = 3.0
@@ -115,7 +116,7 @@ class Estimator:
 
         def find(column: Column) -> Spread | None:
             if column in keys:
-                return below.spread(column)
+                return once_each(below.spread(column))
             return _call_spread(calls[column], below, count) if column in calls else None
 
         return Estimate(count, find, whole, (keys,), below.kept)
@@ -187,7 +188,8 @@ def group_count(keys: Iterable[Column], below: Estimate) -> float:
 def _call_spread(call: AggregateCall, below: Estimate, groups: float) -> Spread | None:
     """How an aggregate lies over its groups: sums and counts about their means, extremes within the range below.
 
-    Group sizes are taken as Poisson, values as uniform over their range. Counts are whole, within four deviations.
+    Group sizes are taken as Poisson, values as uniform between bounds that are known. Counts are whole, within four
+    deviations.
     """
     size = below.rows / groups if groups > 0.0 else 1.0
     values = max(1.0, groups**0.75)
@@ -197,9 +199,10 @@ def _call_spread(call: AggregateCall, below: Estimate, groups: float) -> Spread 
         return Spread(values, values, bell=(size, deviation), guessed=True)
     column = call.arguments[0].column if len(call.arguments) == 1 else None
     spread = below.spread(column) if column is not None else None
-    if spread is None or spread.low is None or spread.high is None:
+    known = moments(spread) if spread is not None else None
+    if spread is None or known is None:
         return None
-    mean, variance = (spread.low + spread.high) / 2, (spread.high - spread.low) ** 2 / 12
+    mean, variance = known
     match call.function:
         case "sum":
             deviation = math.sqrt(size * (variance + mean * mean))

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from slackwater.algebra.schema import Column
-from slackwater.catalog.statistics import Arrival
+from slackwater.catalog.quantiles import Bounds
+from slackwater.catalog.statistics import Arrival, Frequent
 
 Changes = Arrival
 """Inserts, updates and deletes of a delta, apart; an update is two rows of a signed delta."""
@@ -41,8 +42,9 @@ class Spread:
     """How a column's values lie: how many there are, out of how many, and between which.
 
     `domain` counts the values that the column could have had if no filter had been there and nothing were still to
-    arrive: what a join partner is drawn from. `bell` is mean and deviation where values lie about a mean, as sums do;
-    `origin` the base table and column it is.
+    arrive: what a join partner is drawn from. `frequent` are values with their share of those that are not null,
+    `bounds` are equi-depth; both are empty where they are not known. `bell` is mean and deviation where values lie
+    about a mean, as sums do; `origin` the base table and column it is.
     """
 
     values: float
@@ -54,6 +56,8 @@ class Spread:
     guessed: bool = False
     bell: tuple[float, float] | None = None
     origin: tuple[str, str] | None = None
+    frequent: Frequent = ()
+    bounds: Bounds = ()
 
     def thinned(self, rows: float, share: float) -> Spread:
         """Among a share of so many rows."""
@@ -123,6 +127,20 @@ def thinned(values: float, rows: float, share: float) -> float:
     if share <= 0.0:
         return 0.0
     return -values * math.expm1(math.log1p(-share) * max(1.0, rows / values))
+
+
+def unthinned(values: float, rows: float, share: float) -> float:
+    """How many values there are among all rows, if so many were found in a share of them: `thinned` backwards."""
+    if share >= 1.0 or share <= 0.0 or values <= 0.0:
+        return values
+    least, most = values, max(values, rows)
+    while most - least > 0.5 and most > least * 1.0001:
+        middle = (least + most) / 2
+        if thinned(middle, rows, share) < values:
+            least = middle
+        else:
+            most = middle
+    return most
 
 
 def drawn(values: float, times: float) -> float:

@@ -1,8 +1,9 @@
 """What share of rows a predicate keeps, and what share of pairs a join condition.
 
-Equality keeps 1/V, a range its part of the column's range, a list its length over V, a test for null the share of
-nulls. Several ranges of one column are one range. Several equalities are seldom independent: the sharpest counts in
-full, the next by its square root, then its fourth root, and so on.      [Selinger et al. 79; back-off after SQL Server]
+Equality keeps 1/V, a range its part of the column's range, a list its length over V, unless more is known of a
+column's values (`cost.skew`); a test for null keeps the share of nulls. Several ranges of one column are one range.
+Several equalities are seldom independent: the sharpest counts in full, the next by its square root, then its fourth
+root, and so on.                                                         [Selinger et al. 79; back-off after SQL Server]
 """
 
 from __future__ import annotations
@@ -31,6 +32,16 @@ from slackwater.algebra.relation import Join
 from slackwater.algebra.scalar import Scalar, conjuncts, disjuncts
 from slackwater.algebra.schema import Column
 from slackwater.cost.estimate import Cluster, Estimate, Spread, none_of
+from slackwater.cost.skew import (
+    SELDOM,
+    Range,
+    members_share,
+    pair_share,
+    pattern_share,
+    range_share,
+    value_share,
+    within,
+)
 
 RANGE = 1 / 3
 BETWEEN = 1 / 4
@@ -43,8 +54,6 @@ UNFILTERED = 0.99
 """A relation that has more of its rows than this counts as whole."""
 APART = 0.01
 """How much is left of a match between values that come at different runs."""
-SELDOM = 0.1
-"""How much less often than others a constant occurs that lies outside the known range."""
 
 
 # --- expressions -----------------------------------------------------------------------------------------------------
@@ -78,20 +87,6 @@ def _years(dates: Spread) -> Spread:
 # --- filters ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Range:
-    """What is left of a column's range."""
-
-    low: float = -math.inf
-    high: float = math.inf
-
-    def meet(self, sign: Sign, constant: float) -> None:
-        if sign in (Sign.LESS, Sign.AT_MOST):
-            self.high = min(self.high, constant)
-        else:
-            self.low = max(self.low, constant)
-
-
 @dataclass(frozen=True, slots=True)
 class Selection:
     """The share of rows a predicate keeps, and what it says of single columns."""
@@ -102,7 +97,7 @@ class Selection:
 
 def select(predicate: Scalar, below: Estimate) -> Selection:
     """What a conjunction of tests keeps."""
-    ranges: dict[Column, _Range] = {}
+    ranges: dict[Column, Range] = {}
     equal: list[float] = []
     narrowed: dict[Column, Spread] = {}
     share = 1.0
@@ -113,31 +108,32 @@ def select(predicate: Scalar, below: Estimate) -> Selection:
             ):
                 assert value.column is not None
                 assert isinstance(constant, float)
-                ranges.setdefault(value.column, _Range()).meet(sign, constant)
+                ranges.setdefault(value.column, Range()).meet(sign, constant)
             case Bounds(value, low, high) if _has_range(value, low, below) and _has_range(value, high, below):
                 assert value.column is not None
                 assert isinstance(low, float)
                 assert isinstance(high, float)
-                found = ranges.setdefault(value.column, _Range())
+                found = ranges.setdefault(value.column, Range())
                 found.meet(Sign.AT_LEAST, low)
                 found.meet(Sign.AT_MOST, high)
             case Comparison(value, Sign.EQUAL, constant):
-                equal.append(_equal_share(spread_of(value, below), constant, below.rows))
+                equal.append(value_share(spread_of(value, below), constant, below.rows))
                 if value.column is not None:
                     narrowed[value.column] = _one_value(constant)
-            case Membership(value, members):
+            case Membership(value, members, constants):
                 spread = spread_of(value, below)
-                equal.append(min(1.0, members / max(1.0, spread.values)) * (1.0 - spread.nulls))
+                equal.append(members_share(spread, members, constants, below.rows))
                 if value.column is not None:
                     kept = min(float(members), spread.values)
-                    narrowed[value.column] = replace(spread, values=kept, domain=kept, nulls=0.0)
+                    narrowed[value.column] = replace(
+                        spread, values=kept, domain=kept, nulls=0.0, frequent=(), bounds=()
+                    )
             case _:
                 share *= _share(part, below)
     for column, left in ranges.items():
         spread = below.spread(column)
-        part_kept = _range_share(spread, left)
-        share *= part_kept * (1.0 - spread.nulls)
-        narrowed[column] = _within(spread, left, part_kept)
+        share *= range_share(spread, left) * (1.0 - spread.nulls)
+        narrowed[column] = within(spread, left)
     return Selection(min(1.0, max(0.0, share * backed_off(equal))), narrowed)
 
 
@@ -157,36 +153,9 @@ def _has_range(value: Scalar, constant: Constant | None, below: Estimate) -> boo
     return spread.low is not None and spread.high is not None
 
 
-def _range_share(spread: Spread, left: _Range) -> float:
-    assert spread.low is not None
-    assert spread.high is not None
-    low, high = max(left.low, spread.low), min(left.high, spread.high)
-    least = 1.0 / max(1.0, spread.values)
-    if high < low:
-        return least * SELDOM
-    width = spread.high - spread.low
-    return min(1.0, max(least, (high - low) / width)) if width > 0 else 1.0
-
-
-def _within(spread: Spread, left: _Range, share: float) -> Spread:
-    assert spread.low is not None
-    assert spread.high is not None
-    low, high = max(left.low, spread.low), min(left.high, spread.high)
-    values, domain = max(1.0, spread.values * share), max(1.0, spread.domain * share)
-    return replace(spread, values=values, domain=domain, nulls=0.0, low=min(low, high), high=max(low, high))
-
-
 def _one_value(constant: Constant) -> Spread:
     place = constant if isinstance(constant, float) else None
     return Spread(1.0, 1.0, low=place, high=place)
-
-
-def _equal_share(spread: Spread, constant: Constant, rows: float) -> float:
-    share = (1.0 - spread.nulls) / max(1.0, min(spread.values, rows))
-    known = isinstance(constant, float) and spread.low is not None and spread.high is not None
-    if known and isinstance(constant, float) and not (spread.low or 0.0) <= constant <= (spread.high or 0.0):
-        return share * SELDOM
-    return share
 
 
 def _share(part: Scalar, below: Estimate) -> float:
@@ -204,11 +173,12 @@ def _share(part: Scalar, below: Estimate) -> float:
             return _comparing_share(left, sign, right, below)
         case Bounds(value):
             return BETWEEN * (1.0 - spread_of(value, below).nulls)
-        case Pattern(value, prefix, is_open):
+        case Pattern(value, prefix, is_open, text):
             spread = spread_of(value, below)
             if not is_open:
-                return _equal_share(spread, "", below.rows)
-            return max(1.0 / max(1.0, spread.values), PREFIX if prefix else CONTAINS) * (1.0 - spread.nulls)
+                return value_share(spread, text or "", below.rows)
+            guessed = max(1.0 / max(1.0, spread.values), PREFIX if prefix else CONTAINS)
+            return guessed * (1.0 - spread.nulls) if text is None else pattern_share(spread, text, guessed)
         case NullTest(value):
             spread = spread_of(value, below)
             return spread.nulls if not spread.guessed else SELDOM
@@ -216,8 +186,11 @@ def _share(part: Scalar, below: Estimate) -> float:
             return _negated_share(of, below)
         case Flag(holds):
             return 1.0 if holds else 0.0
+        case _ if part.column is not None:
+            spread = below.spread(part.column)
+            return value_share(spread, 1.0, below.rows) if spread.frequent else 0.5
         case _:
-            return UNKNOWN if part.column is None else 0.5
+            return UNKNOWN
 
 
 def _negated_share(of: Scalar, below: Estimate) -> float:
@@ -234,17 +207,17 @@ def _comparison_share(spread: Spread, sign: Sign, constant: Constant, rows: floa
     known = 1.0 - spread.nulls
     match sign:
         case Sign.EQUAL:
-            return _equal_share(spread, constant, rows)
+            return value_share(spread, constant, rows)
         case Sign.UNEQUAL:
-            return max(0.0, known - _equal_share(spread, constant, rows))
+            return max(0.0, known - value_share(spread, constant, rows))
         case _ if spread.bell is not None and isinstance(constant, float):
             return _bell_share(spread.bell, sign, constant) * known
         case Sign.MORE if constant == 0.0 and spread.low is None:
             return POSITIVE * known
         case _ if isinstance(constant, float) and spread.low is not None and spread.high is not None:
-            left = _Range()
+            left = Range()
             left.meet(sign, constant)
-            return _range_share(spread, left) * known
+            return range_share(spread, left) * known
         case _:
             return RANGE * known
 
@@ -425,7 +398,8 @@ def _key_share(pairs: Pairs, left: Estimate, right: Estimate) -> tuple[float, fl
         leasts.append(least)
         larger = left if size_a > size_b else right
         filtered = larger.kept < UNFILTERED
-        means.append(1.0 / math.sqrt(max(1.0, size_a) * max(1.0, size_b)) if filtered else least)
+        mean = 1.0 / math.sqrt(max(1.0, size_a) * max(1.0, size_b)) if filtered else least
+        means.append(max(mean, pair_share(a, b)))
     mean, least = backed_off(means), backed_off(leasts)
     if len(pairs) > 1:
         sides = ((left, _plain(one for one, _ in pairs)), (right, _plain(other for _, other in pairs)))

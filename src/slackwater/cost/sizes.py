@@ -251,15 +251,15 @@ class _TableColumns:
         values = self.known.distinct.get(name, self.total if single_key else None)
         low, high = self.known.ranges.get(name, (None, None))
         nulls = self.known.null_share.get(name, 0.0)
+        frequent, bounds = self.known.frequent.get(name, ()), self.known.bounds.get(name, ())
         if values is None:
             unknown = guess(self.total)
-            return replace(
-                unknown, values=min(unknown.values, self.rows), nulls=nulls, low=low, high=high, origin=origin
-            )
+            found = min(unknown.values, self.rows)
+            return Spread(found, unknown.domain, nulls, low, high, None, True, None, origin, frequent, bounds)
         share = self.rows / self.total if self.total > 0.0 else 0.0
         cluster = self._cluster(name, single_key, share)
         left = values * min(1.0, share) if cluster is not None else thinned(values, self.total, share)
-        return Spread(left, values, nulls, low, high, cluster, origin=origin)
+        return Spread(left, values, nulls, low, high, cluster, False, None, origin, frequent, bounds)
 
     def _cluster(self, name: str, single_key: bool, share: float) -> Cluster | None:
         """A changing table's key, or a reference that comes with the row it refers to."""
