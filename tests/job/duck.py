@@ -22,7 +22,7 @@ from slackwater.algebra.schema import Field
 from slackwater.algebra.types import Type
 from slackwater.engine.tables import spark_type
 from slackwater.errors import RunError
-from slackwater.spark.columns import Spread
+from slackwater.spark.counting import Counted
 from slackwater.spark.metrics import Measured
 from slackwater.spark.session import Session
 from slackwater.spark.statements import Task
@@ -135,8 +135,11 @@ def without_spark(outputs: Sequence[tuple[str, str]] = OUTPUTS) -> Iterator[tupl
     def declared(*_: object) -> tuple[Field, ...]:
         return tuple(Field(name, Type.parse(kind)) for name, kind in outputs)
 
-    def counted(*_: object) -> dict[str, Spread]:
-        return {}
+    def counted(*_: object, **__: object) -> Counted:
+        return Counted(0.0, 0.0, 0.0, None, {})
+
+    def united(_: Session, sketches: Mapping[str, object]) -> dict[str, tuple[bytes, float]]:
+        return dict.fromkeys(sketches, (b"", 0.0))
 
     def execute(_: Session, statement: str) -> None:
         duck.execute(statement)
@@ -147,10 +150,10 @@ def without_spark(outputs: Sequence[tuple[str, str]] = OUTPUTS) -> Iterator[tupl
             columns_of_files=columns_of_files,
             output_fields=declared,
             run_statement=execute,
-            spread_of_columns=counted,
             user_aggregates=lambda _: frozenset(),
             has_catalog_of_its_own=lambda _: False,
         ),
+        patch.multiple("slackwater.job.counting", count_columns=counted, run_statement=execute, united=united),
         patch.multiple("slackwater.job.runner", run_all=run_all, run_statement=execute, jvm_cpu_seconds=lambda _: None),
     ):
         yield duck, cast(Session, duck)

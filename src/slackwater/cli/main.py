@@ -21,6 +21,7 @@ from slackwater.cli.job import clean, history, run, status, verify
 from slackwater.cli.output import Failure, Output, reporting
 from slackwater.cli.parse import parse
 from slackwater.cli.plan import explain, plan
+from slackwater.cli.stats import stats
 from slackwater.errors import UserError
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
@@ -28,7 +29,7 @@ DONE, FAILED, WRONG_USAGE = 0, 1, 2
 HELP_OPTIONS = ["-h", "--help"]
 
 COMMANDS: tuple[click.Command, ...] = (
-    *(demo, init, plan, run, explain, status, history, forecast, verify, clean),
+    *(demo, init, plan, run, explain, status, history, forecast, stats, verify, clean),
     *(parse, bench, doctor),
 )
 

@@ -50,13 +50,19 @@ def _known(cycle: Cycle, run: int, *, lasting: bool, note: Callable[[str], None]
 
 def known_files(cycle: Cycle, name: str) -> list[FilePin]:
     """The files of a source that runs are pinned to, as far as their records can be read."""
-    found: list[FilePin] = []
+    return list(runs_of_files(cycle, name))
+
+
+def runs_of_files(cycle: Cycle, name: str) -> dict[FilePin, int]:
+    """The files of a source that runs are pinned to, and to which, as far as their records can be read."""
+    found: dict[FilePin, int] = {}
     for path in sorted(cycle.directory.glob("pins-*.json")):
         with suppress(StateError):
             record = read_record(path, PinsRecord)
-            found += record.sources.get(name, ()) if record is not None else ()
+            if record is not None:
+                found |= dict.fromkeys(record.sources.get(name, ()), record.run)
     for manifest in cycle.readable():
-        found += manifest.pins.get(name, ())
+        found |= dict.fromkeys(manifest.pins.get(name, ()), manifest.run)
     return found
 
 

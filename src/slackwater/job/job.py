@@ -26,6 +26,7 @@ from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
 from slackwater.errors import Place, StateError, UserError, did_you_mean
 from slackwater.job.config import find_job, load_job
+from slackwater.job.counting import SourceStatistics
 from slackwater.job.damage import damaged_file, damaged_states
 from slackwater.job.fingerprint import changed, fingerprint
 from slackwater.job.forecasts import SourceForecast, forecasts, today
@@ -330,6 +331,16 @@ class Job:
     def forecast(self, on: date | None = None) -> list[SourceForecast]:
         """What each changing source is expected to bring at each time of a day, by default today."""
         return forecasts(self.config, self.store, on or today())
+
+    def statistics(self, source: str | None = None, *, full: bool = False) -> list[SourceStatistics]:
+        """What is known of the columns that the queries use, once files that are new have been counted.
+
+        Large arrivals are sampled, unless `full`. Where nothing is new Spark is not needed.
+        """
+        if source is not None and source not in self.config.sources:
+            raise UserError(f"no source {source}", hint=did_you_mean(source, list(self.config.sources)))
+        names = list(self.config.sources) if source is None else [source]
+        return self._preparation.statistics_of(names, full=full)
 
     # --- verifying ---------------------------------------------------------------------------------------------------
 

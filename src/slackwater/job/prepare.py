@@ -8,28 +8,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slackwater.algebra.schema import Field
+from slackwater.algebra.types import Type
 from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
 from slackwater.engine.views import CHANGE_TYPE
 from slackwater.errors import Place, UnsupportedError, UserError
+from slackwater.job.batches import SourceCounts, known_counts
+from slackwater.job.counting import Counting, SourceStatistics, is_current, shown
 from slackwater.job.forecasts import whole_cycles
 from slackwater.job.pins import FilePin, listed
 from slackwater.job.planning import Planned, plan_job
 from slackwater.job.sections import Format, JobConfig, JobQuery, SourceConfig
 from slackwater.job.sources import Source, reader_options
-from slackwater.job.statistics import (
-    CountedSource,
-    SpreadRecord,
-    evidence,
-    is_current,
-    job_statistics,
-    keep_spreads,
-    known_spreads,
-)
+from slackwater.job.statistics import evidence, job_statistics
 from slackwater.job.store import Cycle, Store
 from slackwater.job.verify import output_fields_of
 from slackwater.spark.analyze import has_catalog_of_its_own, output_fields, user_aggregates
-from slackwater.spark.columns import columns_of_files, files_of_table, spread_of_columns
+from slackwater.spark.columns import columns_of_files, files_of_table
+from slackwater.spark.counting import is_plain
 from slackwater.spark.statements import run_statement
 from slackwater.sql.undeclared import check_declared
 from slackwater.time.forms import WEIGHT
@@ -74,35 +70,41 @@ class Preparation:
     def _statistics(self, sources: Mapping[str, Source], now: Mapping[str, Sequence[FilePin]]) -> Statistics:
         times = self.config.timeline.times
         cycles = whole_cycles(self.store, len(times))
-        found = {name: evidence(source, now[name], cycles, times) for name, source in sources.items()}
-        counted = self._counted(sources, now, {name: e.present for name, e in found.items()})
-        return job_statistics(sources, found, counted, self.config.timeline)
+        counting = Counting(self.store, self.session, patient=True)
+        counts = counting.counts(sources, now, self.columns_used(sources))
+        whole = {name: counted.whole for name, counted in counts.items()}
+        found = {name: evidence(source, now[name], whole.get(name), cycles, times) for name, source in sources.items()}
+        return job_statistics(sources, found, whole, self.config.timeline)
 
-    def _counted(
-        self, sources: Mapping[str, Source], now: Mapping[str, Sequence[FilePin]], rows: Mapping[str, float]
-    ) -> dict[str, CountedSource]:
-        counted = known_spreads(self.store)
-        used = self._columns_used(sources)
-        for name, source in sources.items():
-            fields = [f for f in source.fields if f.name.lower() in used]
-            if not now[name] or is_current(counted.get(name), rows[name], [f.name for f in fields]):
-                continue
-            spread = spread_of_columns(self.session(), name, fields)
-            records = {
-                column: SpreadRecord(distinct=s.distinct, null_share=s.null_share, range=s.range, width=s.width)
-                for column, s in spread.items()
-            }
-            counted[name] = CountedSource(rows=rows[name], columns=records)
-        keep_spreads(self.store, counted)
-        return counted
+    def columns_used(self, sources: Mapping[str, Source]) -> dict[str, list[Field]]:
+        """The columns of each source whose names the queries have: more than they use, never fewer."""
+        return {name: [f for f in source.fields if self.names(f.name)] for name, source in sources.items()}
 
-    def _columns_used(self, sources: Mapping[str, Source]) -> set[str]:
-        """Names in the queries' texts: more than the columns they use, never fewer."""
+    def names(self, column: str) -> bool:
+        """Whether a column is named in the queries' texts, or may be meant by a star."""
         text = "\n".join(query.text for query in self.config.queries.values())
         letters = "".join(c.lower() if c.isalnum() or c == "_" else " " for c in text)
-        words = set(letters.split())
-        every = {f.name.lower() for source in sources.values() for f in source.fields}
-        return every if "*" in text else every & words
+        words = letters.split() if column.isidentifier() else text.lower()
+        return "*" in text or column.lower() in words
+
+    def statistics_of(self, names: Sequence[str], *, full: bool) -> list[SourceStatistics]:
+        """What was counted of sources, once everything that is new has been."""
+        times = self.config.timeline.times
+        known = known_counts(self.store)
+        if not all(self._is_counted(name, known.get(name), full=full) for name in names):
+            sources = {name: source for name, source in self.sources_now().items() if name in names}
+            now = {name: source.listed() for name, source in sources.items()}
+            counting = Counting(self.store, self.session, full=full)
+            known = counting.counts(sources, now, self.columns_used(sources))
+        return [shown(self.store, name, known.get(name), times) for name in names]
+
+    def _is_counted(self, name: str, known: SourceCounts | None, *, full: bool) -> bool:
+        """Whether nothing is left to be counted, as far as can be said without Spark."""
+        path = self.config.sources[name].path
+        if known is None or path is None:
+            return False
+        used = [column for column, kind in known.columns.items() if self.names(column) and is_plain(Type.parse(kind))]
+        return is_current(known, listed(path), used, full=full)
 
     # --- sources -----------------------------------------------------------------------------------------------------
 

@@ -92,6 +92,10 @@ class Source:
         """The views by which the table, as of the last of the runs given, has a name."""
         yield from self._version(name, [pin for run in pins for pin in run])
 
+    def counted_view(self, name: str, pins: Sequence[FilePin]) -> str:
+        """The rows of files as they lie there, kinds of change included."""
+        return view_of_files(name, self._files(pins), self._feed_fields if self.is_feed else self.fields)
+
     def _change(self, name: str, pins: Sequence[FilePin]) -> Iterator[str]:
         if not self.is_feed:
             yield view_of_files(name, self._files(pins), self.fields)
@@ -117,6 +121,11 @@ class Source:
 
     # --- what the files say of themselves ----------------------------------------------------------------------------
 
+    @property
+    def says_rows(self) -> bool:
+        """Whether its files say how many rows they have."""
+        return self.format in (Format.PARQUET, Format.ORC)
+
     def rows(self, pins: Iterable[FilePin]) -> float:
         """How many rows files have: counted where a file says, guessed by size where not."""
         return sum(self._rows_of(pin) for pin in pins)
@@ -135,7 +144,7 @@ class Source:
     def arrival(self, pins: Iterable[FilePin]) -> Arrival:
         """What files bring; of a feed in kinds of change, where its files can be asked, else all as inserts."""
         pins = tuple(pins)
-        if not self.is_feed or self.format not in (Format.PARQUET, Format.ORC):
+        if not self.is_feed or not self.says_rows:
             return Arrival(self.rows(pins))
         kinds = Counter[str]()
         for pin in pins:

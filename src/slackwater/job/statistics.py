@@ -2,24 +2,24 @@
 
 Rows that are there are counted. What later runs bring is what the job file expects; where it says nothing, what
 earlier cycles let expect, in proportion to what is there; where there are none, as much at every run. How columns are
-spread is counted through Spark once, kept with the job, and counted again when a source has doubled or halved.
+spread is counted file by file, as they come, and kept with the job (`job.counting`, `job.batches`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from slackwater.algebra.predicates import Constant
 from slackwater.catalog.forecast import forecast
 from slackwater.catalog.sizes import Sizes, statistics
 from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
 from slackwater.catalog.table import Catalog
-from slackwater.errors import StateError
+from slackwater.job.batches import Batch
 from slackwater.job.forecasts import days_of, today
-from slackwater.job.manifest import Manifest, Record, read_record, write_record
+from slackwater.job.manifest import Manifest
 from slackwater.job.pins import FilePin
 from slackwater.job.sources import Source
-from slackwater.job.store import Store
 from slackwater.time.timeline import Timeline
 
 KEY_LIKE = 0.5
@@ -27,48 +27,6 @@ KEY_LIKE = 0.5
 
 ALMOST = 0.999
 """So many of the rows there may be expected to change or go, at most."""
-
-
-class SpreadRecord(Record):
-    """How a column was spread when it was counted."""
-
-    distinct: float
-    null_share: float
-    range: tuple[float, float] | None
-    width: float | None
-
-
-class CountedSource(Record):
-    """A source when its columns were counted."""
-
-    rows: float
-    columns: dict[str, SpreadRecord]
-
-
-class StatisticsRecord(Record):
-    """All that was counted, by source."""
-
-    sources: dict[str, CountedSource]
-
-
-def known_spreads(store: Store) -> dict[str, CountedSource]:
-    """What was counted before; a damaged file only means counting again."""
-    try:
-        record = read_record(store.statistics_file, StatisticsRecord)
-    except StateError:
-        return {}
-    return dict(record.sources) if record is not None else {}
-
-
-def keep_spreads(store: Store, counted: Mapping[str, CountedSource]) -> None:
-    write_record(store.statistics_file, StatisticsRecord(sources=dict(counted)))
-
-
-def is_current(counted: CountedSource | None, rows: float, columns: Collection[str]) -> bool:
-    """Whether what was counted still holds, roughly."""
-    if counted is None or not set(columns) <= counted.columns.keys():
-        return False
-    return rows == counted.rows or (counted.rows > 0 and 0.5 <= rows / counted.rows <= 2.0)
 
 
 @dataclass(frozen=True)
@@ -80,18 +38,29 @@ class Evidence:
 
 
 def evidence(
-    source: Source, now: Sequence[FilePin], cycles: Sequence[Sequence[Manifest]], times: Sequence[str]
+    source: Source,
+    now: Sequence[FilePin],
+    counted: Batch | None,
+    cycles: Sequence[Sequence[Manifest]],
+    times: Sequence[str],
 ) -> Evidence:
-    """Counts the rows of files; those of earlier cycles are in their manifests."""
+    """Rows of files that say them, or that were counted; those of earlier cycles are in their manifests."""
     days = days_of(source.name, cycles)
     found = [told.arrival for time in times if (told := forecast(days, today(), time)) is not None]
-    return Evidence(source.rows(now), found)
+    return Evidence(_present(source, now, counted), found)
+
+
+def _present(source: Source, now: Sequence[FilePin], counted: Batch | None) -> float:
+    """Where files do not say their rows, those that were counted tell how many bytes a row has."""
+    if source.says_rows or counted is None or not counted.bytes:
+        return source.rows(now)
+    return counted.changes * sum(pin.size for pin in now) / counted.bytes
 
 
 def job_statistics(
     sources: Mapping[str, Source],
     found: Mapping[str, Evidence],
-    counted: Mapping[str, CountedSource],
+    counted: Mapping[str, Batch],
     timeline: Timeline,
 ) -> Statistics:
     """The statistics over the runs of the schedule."""
@@ -141,18 +110,24 @@ def _scaled(arrival: Arrival, rows: float, present: float) -> Arrival:
     return Arrival(inserts, fits * updates, fits * deletes)
 
 
-def _spread(known: TableStatistics, counted: CountedSource | None) -> TableStatistics:
+def _spread(known: TableStatistics, counted: Batch | None) -> TableStatistics:
     if counted is None:
         return known
-    growth = known.total / counted.rows if counted.rows else 1.0
-    distinct: dict[str, float] = {}
-    nulls, ranges, widths = {}, {}, {}
-    for name, column in counted.columns.items():
-        key_like = counted.rows > 0 and column.distinct >= KEY_LIKE * counted.rows
-        distinct[name] = column.distinct * max(1.0, growth) if key_like else column.distinct
-        nulls[name] = column.null_share
-        if column.range is not None:
-            ranges[name] = column.range
-        if column.width is not None:
-            widths[name] = column.width
-    return TableStatistics(known.arrivals, {**distinct, **known.distinct}, nulls, ranges, widths)
+    rows = counted.rows
+    growth = max(1.0, known.total / rows) if rows else 1.0
+    columns = counted.columns.items()
+    distinct = {n: c.distinct * (growth if c.distinct >= KEY_LIKE * rows else 1.0) for n, c in columns}
+    return replace(
+        known,
+        distinct={**distinct, **known.distinct},
+        null_share={n: c.nulls / rows if rows else 0.0 for n, c in columns},
+        ranges={n: c.range for n, c in columns if c.range is not None},
+        widths={n: c.width for n, c in columns if c.width is not None},
+        frequent={n: tuple(_shares_of(c.frequent, rows - c.nulls)) for n, c in columns if c.frequent},
+        bounds={n: c.bounds for n, c in columns if c.bounds},
+    )
+
+
+def _shares_of(frequent: Iterable[tuple[Constant, float]], present: float) -> Iterator[tuple[Constant, float]]:
+    """Frequent values by their share of those that are not null."""
+    return ((value, min(1.0, count / max(1.0, present))) for value, count in frequent)

@@ -1,0 +1,207 @@
+"""One pass over files that says how their columns are spread, in a form that can be merged with later files.
+
+Different values are counted by sketches (HyperLogLog), which unite without a second look at the rows. Frequent values
+and bounds of equal depth come from a sample of the same pass: shares of a sample are those of the whole, counts of
+different values are not.                                              [Flajolet et al. 2007, Greenwald & Khanna 2001]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import expr
+
+from slackwater.algebra.predicates import Constant
+from slackwater.algebra.schema import Field
+from slackwater.algebra.types import Type
+from slackwater.catalog.quantiles import STEPS
+from slackwater.catalog.statistics import position
+from slackwater.engine.views import ADDING, CHANGE_TYPE, quoted_name, quoted_text
+from slackwater.errors import RunError
+from slackwater.spark.statements import our_error
+
+FINENESS = 12
+"""Registers of a sketch, as a power of two: it is wrong by 1.6 %."""
+FREQUENT = 32
+"""Frequent values that are kept of a column."""
+TRACKED = 1000
+"""Values that are watched while frequent ones are looked for: those of more than a few thousandths are found."""
+LONGEST = 100
+"""Texts that are longer are not kept as frequent values."""
+
+ACCURACY = 1000
+"""Bounds of equal depth are wrong by one part of this many."""
+
+KINDS = ("insert", "update_postimage", "delete")
+DICE, SEED = "slackwater__dice", 7
+LEFT_OUT = 2.0
+"""What the dice show for rows that are not to be counted; for others less than one."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Which share of the rows sketches see, and which share of them is sampled for frequent values and bounds."""
+
+    seen: float = 1.0
+    sampled: float = 1.0
+
+
+@dataclass(frozen=True)
+class CountedColumn:
+    """A column of a batch: nulls and ends of all rows, different values of those seen, the rest of a sample."""
+
+    nulls: float
+    ends: tuple[float, float] | None
+    sketch: bytes
+    distinct: float
+    width: float | None
+    frequent: tuple[tuple[Constant, float], ...]
+    """Values with their rows in the sample."""
+    bounds: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A batch of rows; of a feed those that are added, and the kinds of change beside."""
+
+    rows: float
+    seen: float
+    sampled: float
+    kinds: tuple[float, float, float] | None
+    columns: dict[str, CountedColumn]
+
+
+def count_columns(
+    session: SparkSession,
+    view: str,
+    fields: Sequence[Field],
+    rates: Rates,
+    *,
+    feed: bool = False,
+    known: Collection[str] = (),
+) -> Counted:
+    """Counts the columns of a view; of a feed only in rows that are added.
+
+    Nulls and ends of columns that are `known` are not looked for.
+    """
+    plain = [field for field in fields if is_plain(field.type)]
+    items = [f"count_if({DICE} < {share}) AS {name}" for name, share in _shares(rates)]
+    items += [f"count_if({CHANGE_TYPE} = '{kind}') AS {kind}" for kind in KINDS if feed]
+    for number, field in enumerate(plain):
+        items += _items(number, field.type, rates, ends=field.name not in known)
+    columns = [f"{quoted_name(field.name)} AS c{number}" for number, field in enumerate(plain)]
+    rolled = f"rand({SEED})"
+    if feed:
+        added = ", ".join(quoted_text(kind) for kind in ADDING)
+        rolled = f"CASE WHEN {CHANGE_TYPE} IN ({added}) THEN {rolled} ELSE {LEFT_OUT} END"
+        columns.append(CHANGE_TYPE)
+    rows = f"SELECT {', '.join([*columns, f'{rolled} AS {DICE}'])} FROM {quoted_name(view)}"
+    told = _row(session, f"SELECT {', '.join(items)} FROM ({rows})", view)
+    inserts, updates, deletes = (float(told.get(kind, 0)) for kind in KINDS)
+    found = {field.name: _column(told, number) for number, field in enumerate(plain)}
+    return Counted(
+        float(told["rows"]),
+        float(told["seen"]),
+        float(told["sampled"]),
+        (inserts, updates, deletes) if feed else None,
+        found,
+    )
+
+
+def _shares(rates: Rates) -> tuple[tuple[str, float], ...]:
+    return ("rows", 1.0), ("seen", rates.seen), ("sampled", rates.sampled)
+
+
+def _items(number: int, kind: Type, rates: Rates, *, ends: bool) -> list[str]:
+    name = f"c{number}"
+    every, seen, sampled = (f"FILTER (WHERE {DICE} < {share})" for _, share in _shares(rates))
+    hashed = kind.text not in ("int", "bigint", "string")
+    value = f"CASE WHEN {name} IS NOT NULL THEN xxhash64({name}) END" if hashed else name
+    sketch = f"hll_sketch_agg({value}, {FINENESS}) {seen}"
+    items = [
+        f"{sketch} AS s{number}",
+        f"hll_sketch_estimate({sketch}) AS d{number}",
+        f"approx_top_k({name}, {FREQUENT}, {TRACKED}) {sampled} AS f{number}",
+    ]
+    place = _place(name, kind)
+    if ends:
+        items.append(f"count({name}) {every} AS n{number}")
+        if place is not None:
+            items += [f"min({place}) {every} AS l{number}", f"max({place}) {every} AS h{number}"]
+    if place is not None:
+        steps = ", ".join(f"{step / STEPS}D" for step in range(STEPS + 1))
+        items.append(f"percentile_approx({place}, array({steps}), {ACCURACY}) {sampled} AS q{number}")
+    if kind.text == "string":
+        items.append(f"avg(octet_length({name})) {sampled} AS w{number}")
+    return items
+
+
+def _place(name: str, kind: Type) -> str | None:
+    """A column as it is put in order; what is not a number is left out."""
+    if kind.text in ("float", "double"):
+        return f"CASE WHEN NOT isnan({name}) AND abs({name}) < double('infinity') THEN {name} END"
+    if kind.text == "timestamp":
+        return f"CAST({name} AS timestamp_ntz)"
+    return name if kind.is_numeric or kind.text in ("date", "timestamp_ntz") else None
+
+
+def _row(session: SparkSession, sql: str, view: str) -> dict[str, Any]:
+    try:
+        (row,) = session.sql(sql).collect()
+    except (PySparkException, Py4JError) as error:
+        found = our_error(error)
+        message = f"the columns of `{view}` cannot be counted: {found.message}"
+        raise RunError(message, place=found.place, hint=found.hint) from None
+    told: dict[str, Any] = row.asDict()
+    return told
+
+
+def _column(told: Mapping[str, Any], number: int) -> CountedColumn:
+    low, high = position(told.get(f"l{number}")), position(told.get(f"h{number}"))
+    bounds = [position(value) for value in told.get(f"q{number}") or ()]
+    frequent = [(_constant(item["item"]), float(item["count"])) for item in told[f"f{number}"] or ()]
+    width = told.get(f"w{number}")
+    present = told.get(f"n{number}")
+    return CountedColumn(
+        nulls=0.0 if present is None else float(told["rows"]) - float(present),
+        ends=(low, high) if low is not None and high is not None else None,
+        sketch=bytes(told[f"s{number}"] or b""),
+        distinct=float(told[f"d{number}"] or 0.0),
+        width=None if width is None else 4.0 + float(width),
+        frequent=tuple((value, rows) for value, rows in frequent if value is not None and not _is_long(value)),
+        bounds=tuple(bound for bound in bounds if bound is not None),
+    )
+
+
+def united(session: SparkSession, sketches: Mapping[str, Sequence[bytes]]) -> dict[str, tuple[bytes, float]]:
+    """The sketches of each name as one, and how many different values that has seen."""
+    rows = [(name, bytearray(sketch)) for name, several in sketches.items() for sketch in several if sketch]
+    found: dict[str, tuple[bytes, float]] = dict.fromkeys(sketches, (b"", 0.0))
+    if not rows:
+        return found
+    try:
+        told = session.createDataFrame(rows, "name string, sketch binary").groupBy("name")
+        union = told.agg(expr("hll_union_agg(sketch)").alias("sketch"))
+        for name, sketch, values in union.selectExpr("*", "hll_sketch_estimate(sketch)").collect():
+            found[name] = bytes(sketch), float(values)
+    except (PySparkException, Py4JError) as error:
+        raise RunError(f"sketches cannot be united: {our_error(error).message}") from None
+    return found
+
+
+def is_plain(kind: Type) -> bool:
+    return kind.is_numeric or kind.text in ("string", "date", "timestamp", "timestamp_ntz", "boolean")
+
+
+def _is_long(value: Constant) -> bool:
+    return isinstance(value, str) and len(value) > LONGEST
+
+
+def _constant(value: object) -> Constant | None:
+    """A value as predicates read constants."""
+    return value if isinstance(value, str) else position(value)
