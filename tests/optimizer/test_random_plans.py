@@ -1,6 +1,6 @@
 """Random queries over random arrivals, planned at random: what a run delivers is what batch answers.
 
-1,790 cases, the same at every run. Methods, rules, prices, weights, objectives and deliveries vary with the query and
+1,890 cases, the same at every run. Methods, rules, prices, weights, objectives and deliveries vary with the query and
 the data: they may change the plan, never the answer. To look for more:
 
     make cases CASES=1000000 SEED=1
@@ -14,6 +14,7 @@ from typing import TypeVar
 import pytest
 from tests.optimizer.pairs import check_pair, make_pair
 from tests.optimizer.plans import check_plan, make_held_back_case, make_plan_case
+from tests.optimizer.replans import check_day, make_day
 from tests.strategies.choices import Choices, Seeded
 from tests.strategies.queries import Family
 from tests.strategies.search import batches
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.heavy
 CASES = 1_500
 HELD_BACK = 200
 PAIRS = 90
+DAYS = 100
 BATCH = 25
 
 Planned = TypeVar("Planned")
@@ -41,6 +43,11 @@ def test_plans_that_hold_back_do_too(family: Family, seeds: range) -> None:
 @pytest.mark.parametrize("family,seeds", list(batches(PAIRS, 0, BATCH)))
 def test_two_queries_planned_together_do_too(family: Family, seeds: range) -> None:
     _check(make_pair, family, seeds, check_pair)
+
+
+@pytest.mark.parametrize("family,seeds", list(batches(DAYS, 0, BATCH)))
+def test_days_that_are_planned_anew_do_too(family: Family, seeds: range) -> None:
+    _check(make_day, family, seeds, check_day)
 
 
 def _check(

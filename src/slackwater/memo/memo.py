@@ -71,6 +71,10 @@ class Memo:
         """Whether a relation over group leaves has a group already."""
         return relation in self._owner
 
+    def group_of(self, relation: Relation) -> GroupId | None:
+        """The group of a relation over group leaves, if it has one."""
+        return self._owner.get(relation)
+
     def folded(self, relation: Relation) -> Relation:
         """A relation with each part that has a group replaced by it: equal parts then look equal."""
         over = relation.with_inputs(*(self.folded(below) for below in relation.inputs))

@@ -13,6 +13,7 @@ from slackwater.cost.estimate import Estimate
 from slackwater.cost.width import row_width
 from slackwater.errors import InternalError
 from slackwater.memo.memo import Memo
+from slackwater.plan.identity import Identities
 from slackwater.plan.plan import Purpose, Step, answer_of, output_name
 from slackwater.search.cells import Cell, Cells, source_of
 from slackwater.search.choose import Choice
@@ -52,13 +53,20 @@ class StepBuilder:
     deliveries: tuple[Delivery, ...]
     saved: Mapping[Key, float]
     shared: Collection[Key]
+    kept: Mapping[Key, Step] = field(default_factory=dict)
+    """Cells that are there already, and the steps that made them."""
+    past: Collection[Step] = ()
+    """What is done already: its names are taken."""
     rows: dict[Relation, Estimate] = field(default_factory=dict)
     """What every part of every step was estimated to have, once steps are made."""
     _names: dict[Key, str] = field(default_factory=dict)
     _taken: set[str] = field(default_factory=set)
+    _identities: Identities = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._taken |= {delivery.step for delivery in self.deliveries}
+        self._taken |= {delivery.step for delivery in self.deliveries} | {step.name for step in self.past}
+        self._names |= {key: step.name for key, step in self.kept.items()}
+        self._identities = Identities(self.memo)
 
     def steps(self) -> list[Step]:
         """All steps, run by run, each after the steps it reads."""
@@ -112,6 +120,7 @@ class StepBuilder:
             cost,
             size=size.rows * (size.width or row_width(key[0].form)),
             benefit=self.saved[key],
+            identity=self._identities.of(key[0]),
         )
 
     def _output(self, delivery: Delivery) -> Step:

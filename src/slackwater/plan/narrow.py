@@ -2,7 +2,8 @@
 
 A cell has the columns of its relation, whoever reads it. When it is known which cells are saved and who reads them,
 columns that nobody does are left out where they come from, step by step from the last one back. A state that grows by
-rows keeps the columns of the one it grows from, so that its old rows need not be written again.
+rows keeps the columns of the one it grows from, so that its old rows need not be written again. A state that is there
+already has the columns it has.
 """
 
 from __future__ import annotations
@@ -23,24 +24,33 @@ Kept = Mapping[str, tuple[Column, ...]]
 """The columns of each saved relation that are read, in the order in which they are read back."""
 
 
-def without_dead_columns(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """The same steps, saving only what is read. What they were estimated to cost stays: it is no less than they do."""
+def without_dead_columns(steps: Sequence[Step], there: Kept | None = None) -> tuple[Step, ...]:
+    """The same steps, saving only what is read. What they were estimated to cost stays: it is no less than they do.
+
+    `there` are the columns of states that are there already and that the steps read, at least some of.
+    """
     wide = {step.name: len(step.relation.columns) for step in steps}
-    kept = {name: columns for name, columns in columns_read(steps).items() if len(columns) < wide[name]}
+    read = columns_read(steps, there)
+    kept = {name: columns for name, columns in read.items() if name in wide and len(columns) < wide[name]}
+    kept |= there or {}
     return tuple(_narrowed(step, kept) if kept.keys() & {step.name, *step.reads()} else step for step in steps)
 
 
-def columns_read(steps: Sequence[Step]) -> dict[str, tuple[Column, ...]]:
-    """Which columns of each saved relation go into an answer, by whichever way; one, where only rows are counted."""
+def columns_read(steps: Sequence[Step], there: Kept | None = None) -> dict[str, tuple[Column, ...]]:
+    """Which columns of each saved relation go into an answer, by whichever way; one, where only rows are counted.
+
+    Of a state that is there, all that it has count as read, so that what grows from it has them too.
+    """
     saved = {step.name: step for step in steps if step.query is None}
     read: dict[str, set[Column]] = {name: set(step.by) for name, step in saved.items()}
+    read |= {name: set(columns) for name, columns in (there or {}).items()}
     order: dict[str, tuple[Column, ...]] = {}
     before = -1
     while before < (before := sum(map(len, read.values()))):
         for step in reversed(steps):
             asked = columns_asked(step.query) if step.query is not None else frozenset(read[step.name])
             for scan, columns in columns_scanned(step.relation, asked):
-                if scan.table.name in saved:
+                if scan.table.name in read:
                     order[scan.table.name] = scan.columns
                     read[scan.table.name] |= columns or frozenset(scan.columns[:1])
         for step in saved.values():

@@ -14,6 +14,7 @@ from typing import Final
 from slackwater.algebra.relation import Query, Relation, Scan, Union
 from slackwater.algebra.schema import Column
 from slackwater.cost.objective import Vector
+from slackwater.plan.identity import Identity
 
 ONLY: Final = ""
 """The name of a query that is the only one: it needs none."""
@@ -51,6 +52,8 @@ class Step:
     """The query whose answer it delivers."""
     by: tuple[Column, ...] = ()
     """The columns by whose hash a state is laid out, where readers save an exchange by that."""
+    identity: Identity | None = None
+    """What is saved, in lasting words: a later planning finds it again by them."""
 
     def reads(self) -> tuple[str, ...]:
         """Names of the tables and states it scans."""

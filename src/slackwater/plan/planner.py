@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from slackwater.algebra.relation import Join, JoinKind, Query, Relation, Scan
+from slackwater.algebra.schema import Column
 from slackwater.catalog.statistics import Statistics
 from slackwater.cost.model import CostModel, EngineCost
 from slackwater.cost.objective import Objective, Vector, WeightedSum, checked, early_is_best
@@ -20,17 +21,18 @@ from slackwater.memo.check import MemoCheck
 from slackwater.memo.memo import Memo
 from slackwater.plan.build import Delivery, StepBuilder
 from slackwater.plan.collector import collector_at_rest
-from slackwater.plan.narrow import without_dead_columns
+from slackwater.plan.narrow import columns_read, without_dead_columns
+from slackwater.plan.past import Past
 from slackwater.plan.plan import ONLY, Plan, Step
 from slackwater.plan.states_by_key import StatesByKey
 from slackwater.plan.total import saved_cells, total_cost
 from slackwater.rules.catalogue import RuleBook, SearchRule
 from slackwater.search.cells import Cells, Measure
-from slackwater.search.choose import Choice, Chooser, Forced
+from slackwater.search.choose import KEPT, Choice, Chooser, Forced
 from slackwater.search.explore import Budget, Explorer
 from slackwater.search.relational import RelationalExplorer
 from slackwater.search.share import Sharing
-from slackwater.search.space import Key, Space
+from slackwater.search.space import Key, Space, Start
 from slackwater.search.speed_ups import SYMMETRY, SlowExplorer, checked_names
 from slackwater.search.trace import Trace
 from slackwater.time.forms import Form
@@ -84,16 +86,30 @@ class Planning:
     choose_seconds: float
 
 
-def plan_query(query: Query, statistics: Statistics, timeline: Timeline, options: Options | None = None) -> Planning:
-    """The best plan for a canonical query over a schedule."""
-    return plan_queries({ONLY: query}, statistics, timeline, options)
+def plan_query(
+    query: Query,
+    statistics: Statistics,
+    timeline: Timeline,
+    options: Options | None = None,
+    past: Past | None = None,
+) -> Planning:
+    """The best plan for a canonical query over a schedule, or over what is left of one."""
+    return plan_queries({ONLY: query}, statistics, timeline, options, past)
 
 
 @collector_at_rest()
 def plan_queries(
-    queries: Mapping[str, Query], statistics: Statistics, timeline: Timeline, options: Options | None = None
+    queries: Mapping[str, Query],
+    statistics: Statistics,
+    timeline: Timeline,
+    options: Options | None = None,
+    past: Past | None = None,
 ) -> Planning:
-    """The best plan for several canonical queries together: they share what they have in common."""
+    """The best plan for several canonical queries together: they share what they have in common.
+
+    With a `past`, the rest of a schedule is planned: what its runs have left can be loaded, and they stay in the plan
+    as they were. The timeline's first runs are those of the past.
+    """
     settings = options or Options()
     sys.setrecursionlimit(max(sys.getrecursionlimit(), DEEP))
     started = time.thread_time()
@@ -102,24 +118,32 @@ def plan_queries(
             _explored(queries, statistics, settings)
     memo, roots, trace = _explored(queries, statistics, settings)
     explored = time.thread_time()
-    cells = Cells(memo, statistics, exact=settings.exact, measure=settings.measure)
+    done = past.done if past is not None else 0
+    kept = past.kept(memo) if past is not None else {}
+    counted = past.sizes(kept) if past is not None else {}
+    cells = Cells(memo, statistics, exact=settings.exact, measure=settings.measure, counted=counted)
     objective = checked(settings.objective_of(timeline), timeline.last)
     deliveries = tuple(
         Delivery((cells.cell(root, run), run), run, name, queries[name])
         for run in sorted(timeline.deliver)
         for name, root in roots.items()
-        if run in timeline.due(name)
+        if run in timeline.due(name) and run > done
     )
-    best = _chosen(cells, deliveries, timeline, settings, objective)
-    batch = _chosen(cells, deliveries, timeline, settings, objective, batch=True)
-    steps, cost = _written(best, cells, settings.model, objective)
+    while True:
+        rest = _Rest(done + 1, kept, past.steps if past is not None else ())
+        best = _chosen(cells, deliveries, timeline, settings, objective, rest)
+        batch = _chosen(cells, deliveries, timeline, settings, objective, rest, batch=True)
+        steps, cost = _written(best, cells, settings.model, objective, rest)
+        if not (lacking := rest.lacking(steps)):
+            break
+        kept = {key: step for key, step in kept.items() if step.name not in lacking}
     if objective.rank(batch.cost) <= objective.rank(cost) and not settings.keeping:
         best = batch
-        steps, cost = _written(best, cells, settings.model, objective)
+        steps, cost = _written(best, cells, settings.model, objective, rest)
     chosen = time.thread_time()
     plan = Plan(
         timeline.times,
-        steps,
+        (*rest.past, *without_dead_columns(steps, rest.there(steps))),
         cost,
         batch.cost,
         objective.name,
@@ -130,6 +154,30 @@ def plan_queries(
         timeline.weights,
     )
     return Planning(plan, memo, cells, trace, roots, best.choices, deliveries, explored - started, chosen - explored)
+
+
+@dataclass(frozen=True)
+class _Rest:
+    """What is to be planned: from which run on, with which cells at hand, after which steps."""
+
+    run: int
+    kept: Mapping[Key, Step]
+    past: tuple[Step, ...]
+
+    @property
+    def start(self) -> Start:
+        return Start(self.run, frozenset(self.kept))
+
+    def there(self, steps: Sequence[Step]) -> dict[str, tuple[Column, ...]]:
+        """The columns of the states at hand that some steps read."""
+        read = {name for step in steps for name in step.reads()}
+        return {step.name: step.relation.columns for step in self.kept.values() if step.name in read}
+
+    def lacking(self, steps: Sequence[Step]) -> set[str]:
+        """The states at hand of which some steps read columns that were left out when they were saved."""
+        there = self.there(steps)
+        read = columns_read(steps, there)
+        return {name for name, columns in there.items() if not set(read[name]) <= set(columns)}
 
 
 def _explored(
@@ -176,9 +224,11 @@ def open_space(
     objective: Objective,
     *,
     batch: bool = False,
+    start: Start | None = None,
 ) -> Chooser:
     """Everything that could compute the deliveries, with its costs; nothing is shared yet."""
-    space = Space(cells, timeline, settings.model, batch=batch, early_is_best=early_is_best(objective))
+    early = early_is_best(objective)
+    space = Space(cells, timeline, settings.model, batch=batch, early_is_best=early, start=start)
     return Chooser(space, objective, [space.node(*delivery.key) for delivery in deliveries])
 
 
@@ -199,11 +249,12 @@ def _chosen(
     timeline: Timeline,
     settings: Options,
     objective: Objective,
+    rest: _Rest,
     *,
     batch: bool = False,
 ) -> _Chosen:
     """The cheapest plan for all deliveries together; as batch, each from scratch at its own run."""
-    chooser = open_space(cells, deliveries, timeline, settings, objective, batch=batch)
+    chooser = open_space(cells, deliveries, timeline, settings, objective, batch=batch, start=rest.start)
     space, roots = chooser.space, chooser.roots
     sharing = Sharing(chooser)
     if settings.sharing:
@@ -225,13 +276,15 @@ def _chosen(
     return _Chosen(choices, made, shared, cost, worth)
 
 
-def _written(chosen: _Chosen, cells: Cells, model: CostModel, objective: Objective) -> tuple[tuple[Step, ...], Vector]:
-    """A plan's steps, with states that lie as their readers need them and have what these read, and its cost."""
+def _written(
+    chosen: _Chosen, cells: Cells, model: CostModel, objective: Objective, rest: _Rest
+) -> tuple[tuple[Step, ...], Vector]:
+    """A plan's steps, with states that lie as their readers need them, and its cost."""
     saved = saved_cells(chosen.choices, chosen.deliveries, chosen.shared)
     worth = {key: chosen.worth.get(key, 0.0) for key in saved}
-    builder = StepBuilder(cells.memo, cells, chosen.choices, chosen.deliveries, worth, chosen.shared)
-    steps, cost = StatesByKey(tuple(builder.steps()), builder, model, chosen.cost).best(objective)
-    return without_dead_columns(steps), cost
+    choices, deliveries = chosen.choices, chosen.deliveries
+    builder = StepBuilder(cells.memo, cells, choices, deliveries, worth, chosen.shared, rest.kept, rest.past)
+    return StatesByKey(tuple(builder.steps()), builder, model, chosen.cost).best(objective)
 
 
 def _keeps(choices: Mapping[Key, Choice], delivered: list[Key]) -> bool:
@@ -240,7 +293,8 @@ def _keeps(choices: Mapping[Key, Choice], delivered: list[Key]) -> bool:
     while waiting:
         key = waiting.pop()
         for source in choices[key].inputs:
-            if source[1] < key[1] and source[0].interval > 0 and choices[source].tree is not None:
+            there = choices[source].tree is not None or choices[source].rule == KEPT
+            if source[1] < key[1] and source[0].interval > 0 and there:
                 return True
             if source not in below:
                 below.add(source)

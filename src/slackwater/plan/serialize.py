@@ -36,10 +36,12 @@ from slackwater.algebra.schema import Column, ColumnId, Field, TableSchema
 from slackwater.algebra.types import Type
 from slackwater.algebra.written import read_scalar, write_scalar
 from slackwater.errors import InternalError, Place, SlackwaterError, UserError
+from slackwater.plan.identity import Identity
 from slackwater.plan.plan import ONLY, Plan, Purpose, Step
+from slackwater.time.forms import Kind
 
 FORMAT = "slackwater-plan"
-VERSION = 2
+VERSION = 3
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 Entry = dict[str, Json]
@@ -119,6 +121,19 @@ class _Writer:
             "query": None if step.query is None else self._query(step.query),
             **({"answers": step.answers} if step.answers else {}),
             "by": [step.relation.columns.index(column) for column in step.by],
+            **({} if step.identity is None else {"identity": self._identity(step.identity)}),
+        }
+
+    def _identity(self, identity: Identity) -> Entry:
+        return {
+            "relation": self.relation(identity.relation),
+            "kind": identity.kind.value,
+            "since": list(identity.since),
+            "until": list(identity.until),
+            "partial": identity.partial,
+            "signed": identity.signed,
+            "names": self._list(identity.names),
+            "interval": identity.interval,
         }
 
     def _query(self, query: Query) -> Entry:
@@ -313,6 +328,19 @@ class _Reader:
             _number(entry["benefit"]),
             _string(entry.get("answers", ONLY)),
             tuple(relation.columns[_integer(position)] for position in _sequence(entry.get("by", []))),
+            self._identity(_entry(entry["identity"])) if "identity" in entry else None,
+        )
+
+    def _identity(self, entry: dict[str, object]) -> Identity:
+        return Identity(
+            self._numbered(entry["relation"]),
+            Kind(_text(entry, "kind")),
+            _texts(entry, "since"),
+            _texts(entry, "until"),
+            _truth(entry["partial"]),
+            _truth(entry["signed"]),
+            self._list(entry["names"]),
+            _integer(entry["interval"]),
         )
 
     def _query(self, entry: dict[str, object]) -> Query:

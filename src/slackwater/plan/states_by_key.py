@@ -58,9 +58,9 @@ class StatesByKey:
     cost: Vector
 
     def best(self, objective: Objective) -> tuple[tuple[Step, ...], Vector]:
-        """The steps with states that lie as it pays most, and what they cost then."""
-        layout: Layout = {}
-        rank = objective.rank(self.cost)[0]
+        """The steps with states that lie as it pays most, and what they cost then; those that are there lie already."""
+        layout: Layout = {step.name: frozenset(step.by) for step in self._there}
+        rank = objective.rank(self._cost(layout))[0]
         while True:
             wider = [more for wish in self._wishes() if (more := self._together(layout, wish)) is not None]
             ranks = [objective.rank(self._cost(more))[0] for more in wider]
@@ -79,6 +79,11 @@ class StatesByKey:
         return [wish for reader in self._readers for wish in reader.wishes()]
 
     @cached_property
+    def _there(self) -> tuple[Step, ...]:
+        """The states by key that earlier runs have left."""
+        return tuple(step for step in self.builder.kept.values() if step.by)
+
+    @cached_property
     def _extra(self) -> dict[str, tuple[float, float]]:
         """What it costs more to save and to load each state that can lie by key."""
         found, cells = {}, self.builder.cells_by_name()
@@ -88,11 +93,15 @@ class StatesByKey:
                 if (saved := self.model.save_by(form, size)) is not None:
                     loaded = self.model.load_by(form, size) - self.model.load(form, size)
                     found[step.name] = saved - self.model.save(form, size), loaded
+        for step in self._there:
+            size = self.builder.cells.estimate(cells[step.name])
+            form = cells[step.name].form
+            found[step.name] = 0.0, self.model.load_by(form, size) - self.model.load(form, size)
         return found
 
     @cached_property
     def _relations(self) -> dict[str, Relation]:
-        return {step.name: step.relation for step in self.steps}
+        return {step.name: step.relation for step in (*self.steps, *self._there)}
 
     @cached_property
     def _readers(self) -> list[Reader]:

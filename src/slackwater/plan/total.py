@@ -13,7 +13,7 @@ from slackwater.cost.model import CostModel
 from slackwater.cost.objective import Vector, add, at
 from slackwater.plan.build import Delivery
 from slackwater.search.cells import Cells
-from slackwater.search.choose import Choice
+from slackwater.search.choose import KEPT, Choice
 from slackwater.search.space import Key
 
 
@@ -40,13 +40,16 @@ def total_cost(
         cell = key[0]
         return at(run, model.load(cell.form, cells.estimate(cell)), runs)
 
+    def is_loaded(key: Key, run: int) -> bool:
+        from_state = key[1] < run or key in shared
+        return choices[key].rule == KEPT or (from_state and key in saved)
+
     def computed(key: Key) -> Vector:
         if key not in known:
             choice = choices[key]
             cost = at(key[1], choice.own, runs)
             for source in choice.inputs:
-                from_state = source[1] < key[1] or source in shared
-                cost = add(cost, loaded(source, key[1]) if from_state and source in saved else computed(source))
+                cost = add(cost, loaded(source, key[1]) if is_loaded(source, key[1]) else computed(source))
             known[key] = cost
         return known[key]
 

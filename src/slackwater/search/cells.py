@@ -7,8 +7,8 @@ is written as no rows at all, and what follows from that is simplified away.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from slackwater.algebra.relation import Aggregate, Join, JoinKind, Relation, Scan, Union, Values
 from slackwater.catalog.statistics import Statistics, TableStatistics
@@ -44,12 +44,20 @@ class Cells:
     """Names cells, instantiates alternatives, and estimates sizes; everything is worked out once."""
 
     def __init__(
-        self, memo: Memo, statistics: Statistics, *, exact: bool = False, measure: Measure | None = None
+        self,
+        memo: Memo,
+        statistics: Statistics,
+        *,
+        exact: bool = False,
+        measure: Measure | None = None,
+        counted: Mapping[Cell, float] | None = None,
     ) -> None:
         self.memo = memo
         self.measure = measure
         self.statistics = statistics
         self.exact = exact
+        self.counted = dict(counted or {})
+        """The rows of cells that are there already."""
         self._instances: dict[tuple[int, int], Relation] = {}
         self._inputs: dict[tuple[Relation, int], tuple[Cell, ...]] = {}
         self._trees: dict[tuple[int, tuple[bool, ...]], Relation] = {}
@@ -179,7 +187,8 @@ class Cells:
             found = Estimate(self.measure(self, cell))
             found.width = self.sizes.width(cell.form)
             return found
-        return self.sizes.of(cell.form, cell.interval)
+        found = self.sizes.of(cell.form, cell.interval)
+        return replace(found, rows=self.counted[cell]) if cell in self.counted else found
 
     def estimator(self, interval: int) -> Estimator:
         """Estimates expressions over forms in an interval."""

@@ -20,6 +20,9 @@ from slackwater.cost.objective import Cost, Objective, scale
 from slackwater.search.cells import Cell
 from slackwater.search.space import Key, Space, Way
 
+KEPT = "kept"
+"""How a cell is had that a run left before planning began."""
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -37,7 +40,7 @@ class Choice:
     @property
     def rules(self) -> tuple[str, ...]:
         """The rules it took: those about forms and about relations."""
-        return tuple(name for name in (self.rule, self.through) if name not in ("", "source", "nothing"))
+        return tuple(name for name in (self.rule, self.through) if name not in ("", "source", "nothing", KEPT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +191,7 @@ class Chooser:
             if node.key in found:
                 continue
             if not node.ways:
-                rule = "nothing" if self.space.cells.is_empty(cell) else "source"
+                rule = KEPT if node.kept else "nothing" if self.space.cells.is_empty(cell) else "source"
                 found[node.key] = Choice(cell, run, None, rule, (), node.own)
                 continue
             way = must[number].way if number in must else self._way(number)

@@ -77,7 +77,7 @@ class Sharing:
         found: list[tuple[Cost, int]] = []
         for number, node in enumerate(space.nodes):
             cell, run = node.key
-            if not node.ways or number in chooser.shared or (space.early_is_best and run != cell.first_run):
+            if not node.ways or number in chooser.shared or (space.early_is_best and run != space.first_run(cell)):
                 continue
             uses = len(node.readers) + sum(len(space[later].readers) for later in node.later)
             if uses + (number in chooser.roots) < 2 or not chooser.best[number] + chooser.save[number] < total:

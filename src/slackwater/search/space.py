@@ -23,6 +23,14 @@ Key = tuple[Cell, int]
 """A cell, and the run that computes it."""
 
 
+@dataclass(frozen=True)
+class Start:
+    """Where a plan begins: the first run that is still to be done, and the cells that earlier ones have left."""
+
+    run: int = 1
+    kept: frozenset[Key] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class Way:
     """One alternative for a node: what it costs by itself, and the nodes whose cells it reads at its run."""
@@ -44,6 +52,8 @@ class Node:
     save: float
     load: float
     earlier: tuple[int, ...] = ()
+    kept: bool = False
+    """Whether an earlier run, now over, has left it: what it cost is spent."""
     later: list[int] = field(default_factory=list)
     readers: list[int] = field(default_factory=list)
 
@@ -63,6 +73,7 @@ class Space:
         *,
         batch: bool = False,
         early_is_best: bool = False,
+        start: Start | None = None,
     ) -> None:
         self.cells = cells
         self.memo = cells.memo
@@ -71,6 +82,10 @@ class Space:
         self.batch = batch
         """Only batch plans: snapshots from snapshots, nothing kept from run to run."""
         self.early_is_best = early_is_best
+        self.start = start or Start()
+        self._kept: dict[Cell, list[int]] = {}
+        for cell, run in sorted(self.start.kept, key=lambda key: -key[1]):
+            self._kept.setdefault(cell, []).append(run)
         self.nodes: list[Node] = []
         self._numbers: dict[Key, int | None] = {}
         self._prices: dict[tuple[Relation, int], float] = {}
@@ -93,12 +108,16 @@ class Space:
         node = self.nodes[number]
         return bool(node.ways and self.memo[node.key[0].form.group].unstable)
 
+    def first_run(self, cell: Cell) -> int:
+        """The earliest run that is still to be done and has a cell's data."""
+        return max(cell.first_run, self.start.run)
+
     def earlier_runs(self, cell: Cell, run: int) -> Iterable[int]:
-        """The runs before one at which a cell might be computed and saved for it, the latest first."""
+        """The runs before one at which a cell might be computed and saved for it, or was; the latest first."""
         if self.batch or self._is_at_hand(cell):
             return ()
-        runs = range(run - 1, cell.first_run - 1, -1)
-        return runs[-1:] if self.early_is_best else runs
+        runs = range(run - 1, self.first_run(cell) - 1, -1)
+        return (*(runs[-1:] if self.early_is_best else runs), *self._kept.get(cell, ()))
 
     def _is_at_hand(self, cell: Cell) -> bool:
         return self.memo.scan_of(cell.form.group) is not None or self.cells.is_empty(cell)
@@ -110,7 +129,9 @@ class Space:
             if found == -1:
                 raise InternalError(f"{cell.form} in interval {cell.interval} needs itself")
             return found
-        if run < cell.first_run:
+        if key in self.start.kept:
+            return self._add(key, Node(key, (), 0.0, 0.0, 0.0, kept=True))
+        if run < self.first_run(cell):
             return None
         self._numbers[key] = -1
         earlier = tuple(n for e in self.earlier_runs(cell, run) if (n := self._visit(cell, e)) is not None)
@@ -121,8 +142,8 @@ class Space:
             return None
         size = self.cells.estimate(cell)
         nothing = self.cells.is_empty(cell)
-        number = len(self.nodes)
-        self.nodes.append(
+        number = self._add(
+            key,
             Node(
                 key,
                 ways,
@@ -130,13 +151,17 @@ class Space:
                 0.0 if at_hand else self.model.save(cell.form, size),
                 0.0 if at_hand else self.model.load(cell.form, size),
                 earlier,
-            )
+            ),
         )
         for other in earlier:
             self.nodes[other].later.append(number)
         for source in dict.fromkeys(source for way in ways for source in way.inputs):
             self.nodes[source].readers.append(number)
-        self._numbers[key] = number
+        return number
+
+    def _add(self, key: Key, node: Node) -> int:
+        self.nodes.append(node)
+        self._numbers[key] = number = len(self.nodes) - 1
         return number
 
     def _ways(self, cell: Cell, run: int) -> Iterator[Way]:
