@@ -18,8 +18,8 @@
 
 A blank line ends a cell; where the answer itself has blank lines, it stands between two double rules. `catalog` holds
 until the next one; `data` gives the rows to run its cells on instead of generated ones. An arrival `10-5~2` brings ten
-rows, takes five and changes two. What the commands are is said in `commands.py`, `explore_commands.py` and
-`plan_commands.py`.
+rows, takes five and changes two. What the commands are is said in `commands.py`, `explore_commands.py`,
+`plan_commands.py` and `replan_commands.py`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 import tests.golden.explore_commands
-import tests.golden.plan_commands  # noqa: F401  (their commands register themselves)
+import tests.golden.plan_commands
+import tests.golden.replan_commands  # noqa: F401  (their commands register themselves)
 from tests.golden.cells import Cell, read_cells, rewrite_cell
 from tests.golden.commands import answer
 

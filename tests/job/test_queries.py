@@ -185,7 +185,6 @@ def test_a_job_whose_queries_have_changed_is_refused_by_what_has(tmp_path: Path,
     for changed, words in (
         (several(gross=SALES_AND_RETURNS, busy=f"{BUSY} -- more"), "query busy"),
         (several(gross=SALES_AND_RETURNS), "query busy, deliver busy, output busy"),
-        (several(gross={"query": SALES_AND_RETURNS, "deliver": "final"}, busy=BUSY), "deliver gross"),
         (several(gross={"query": SALES_AND_RETURNS, "output": {"path": "out/x"}}, busy=BUSY), "output gross"),
     ):
         room.write(**changed)

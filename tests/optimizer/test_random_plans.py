@@ -1,6 +1,6 @@
 """Random queries over random arrivals, planned at random: what a run delivers is what batch answers.
 
-1,890 cases, the same at every run. Methods, rules, prices, weights, objectives and deliveries vary with the query and
+1,990 cases, the same at every run. Methods, rules, prices, weights, objectives and deliveries vary with the query and
 the data: they may change the plan, never the answer. To look for more:
 
     make cases CASES=1000000 SEED=1
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import pytest
+from tests.optimizer.carried import check_carried
 from tests.optimizer.pairs import check_pair, make_pair
 from tests.optimizer.plans import check_plan, make_held_back_case, make_plan_case
 from tests.optimizer.replans import check_day, make_day
@@ -25,6 +26,7 @@ CASES = 1_500
 HELD_BACK = 200
 PAIRS = 90
 DAYS = 100
+CARRIED = 100
 BATCH = 25
 
 Planned = TypeVar("Planned")
@@ -48,6 +50,11 @@ def test_two_queries_planned_together_do_too(family: Family, seeds: range) -> No
 @pytest.mark.parametrize("family,seeds", list(batches(DAYS, 0, BATCH)))
 def test_days_that_are_planned_anew_do_too(family: Family, seeds: range) -> None:
     _check(make_day, family, seeds, check_day)
+
+
+@pytest.mark.parametrize("family,seeds", list(batches(CARRIED, 0, BATCH)))
+def test_queries_that_become_others_do_too(family: Family, seeds: range) -> None:
+    _check(make_pair, family, seeds, check_carried)
 
 
 def _check(

@@ -96,6 +96,7 @@ class Jobs:
                 "deliver": deliver,
                 # At this scale batch is cheaper by the fixed price of a statement; here plans must keep something.
                 "refresh": "incremental",
+                "replan": "never",
                 "sources": {table: self._source(table) for table in tables},
                 "output": {"path": "out/answer"},
             }

@@ -146,6 +146,7 @@ class Trial:
             "schedule": list(timeline.times),
             "weights": list(timeline.weights),
             "deliver": [timeline.time(run) for run in sorted(timeline.deliver)],
+            "replan": "never",  # the plan that was chosen is the one to be measured
             "sources": {name: self._source(name) for name in self._tables},
             "output": {"path": "answer"},
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 
@@ -87,3 +87,15 @@ def position(value: object) -> float | None:
             return float(value)
         case _:
             return None
+
+
+ALL_DIFFERENT = 0.5
+"""A column with this share of different values, or more, has new ones in new rows."""
+
+
+def bringing(known: TableStatistics, arrivals: tuple[Arrival, ...]) -> TableStatistics:
+    """A table with other arrivals; columns that tell rows apart have more values in more rows."""
+    found = replace(known, arrivals=arrivals)
+    growth = found.total / known.total if known.total else 1.0
+    distinct = {n: v * growth if v >= ALL_DIFFERENT * known.total else v for n, v in known.distinct.items()}
+    return replace(found, distinct=distinct)

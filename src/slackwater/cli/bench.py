@@ -15,6 +15,7 @@ from slackwater.cli.bench_effectiveness import effectiveness
 from slackwater.cli.bench_planning import planning
 from slackwater.cli.bench_runs import maintenance, progressive
 from slackwater.cli.bench_sharing import sharing
+from slackwater.cli.bench_wrong_day import wrong_day
 from slackwater.cli.output import Json, Output, measuring, plain
 from slackwater.cli.tables import WORKLOADS
 
@@ -22,7 +23,7 @@ SLOWEST = 10
 STAGES = ("bind", "normalize", "canonical", "emit", "total")
 
 
-@click.group(commands=(planning, progressive, maintenance, effectiveness, sharing))
+@click.group(commands=(planning, progressive, maintenance, effectiveness, sharing, wrong_day))
 def bench() -> None:
     """Measure Slackwater itself."""
 

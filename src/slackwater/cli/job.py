@@ -40,25 +40,40 @@ def progress_for(output: Output) -> Progress:
 @click.option("--all", "every", is_flag=True, help="All runs that are left.")
 @click.option("--dry-run", is_flag=True, help="Only say what the next run would read and compute.")
 @click.option("--new-cycle", is_flag=True, help="Begin the schedule anew, with all files that are there.")
+@click.option("--carry-over", is_flag=True, help="Go on with a query that has changed, and the states that serve it.")
+@click.option("--skip-missed", is_flag=True, help="With --at: leave out the runs before it that were missed.")
 @takes_job
 @reporting
 @click.pass_obj
 def run(
-    output: Output, at: str | None, only_next: bool, every: bool, dry_run: bool, new_cycle: bool, path: Path | None
+    output: Output,
+    at: str | None,
+    only_next: bool,
+    every: bool,
+    dry_run: bool,
+    new_cycle: bool,
+    carry_over: bool,
+    skip_missed: bool,
+    path: Path | None,
 ) -> None:
     """Do the next run of a job's schedule.
 
     What is committed stays: a run that was done does nothing, one that was interrupted starts over from its inputs.
+    Where far more or less arrived than was expected, or the schedule has changed, the rest is planned anew first.
     """
     if sum((at is not None, only_next, every)) > 1:
         raise click.UsageError("--at, --next and --all exclude each other")
+    if skip_missed and at is None:
+        raise click.UsageError("--skip-missed needs --at: the run to do")
     job = Job.open(path)
     if dry_run:
         output.report(DryRun.of(job, at))
         return
     with output.waiting("starting"):
         progress = progress_for(output)
-    done = job.run(at, all=every, new_cycle=new_cycle, progress=progress)
+    done = job.run(
+        at, all=every, new_cycle=new_cycle, skip_missed=skip_missed, carry_over=carry_over, progress=progress
+    )
     output.report(RunReport(tuple(done), job.status(), job.store.shelves))
 
 

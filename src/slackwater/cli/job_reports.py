@@ -13,9 +13,11 @@ from rich.text import Text
 from slackwater.cli.output import Json, plain
 from slackwater.cli.text import amount, plain_table, seconds, size, sql
 from slackwater.errors import counted
-from slackwater.job.job import Job, RunStatus, Status
+from slackwater.job.job import Job
 from slackwater.job.manifest import Manifest, StepRecord, told_apart
 from slackwater.job.shelf import Shelf
+from slackwater.job.status import RunStatus, Status
+from slackwater.job.store import RevisionRecord
 from slackwater.job.tidy import Cleaned
 from slackwater.job.verify import Verdict
 from slackwater.job.work import Work
@@ -184,6 +186,17 @@ class StatusReport:
             ],
             "next": None if following is None else following.time,
             "waiting": dict(self.status.waiting),
+            "revisions": [
+                {
+                    "from_run": each.from_run,
+                    "planned": each.planned,
+                    "reasons": list(each.reasons),
+                    "cost": each.cost,
+                    "cost_without": each.static_cost,
+                }
+                for each in self.status.revisions
+            ],
+            "changed": list(self.status.rescheduled),
             **_outputs(self.shelves),
         }
 
@@ -204,11 +217,20 @@ class StatusReport:
         waiting = ", ".join(f"{name}: {counted(n, 'new file')}" for name, n in self.status.waiting.items() if n)
         parts: list[RenderableType] = [Text(f"{self.name} · {cycle}", style="bold"), table]
         parts += [Text(run.damaged, style="red") for run in self.status.runs if run.damaged]
+        parts += map(_revision_line, self.status.revisions)
+        if self.status.rescheduled:
+            told = f"changed: {', '.join(self.status.rescheduled)}; the next run plans the rest anew"
+            parts.append(Text(told, style="yellow"))
         parts.append(Text(f"waiting: {waiting or 'nothing'}"))
         for name, shelf in self.shelves.items():
             if shelf.output.is_symlink():
                 parts.append(Text(f"{answer_of(name)}: {shelf.output}"))
         return Group(*parts)
+
+
+def _revision_line(revision: RevisionRecord) -> Text:
+    when = revision.planned[:19].replace("T", " ")
+    return Text(f"planned anew from run {revision.from_run} on ({when}): {'; '.join(revision.reasons)}")
 
 
 def _rows(manifest: Manifest | None, query: str) -> str:
@@ -246,7 +268,7 @@ class HistoryReport:
         for manifest in self.runs:
             table.add_row(
                 str(manifest.cycle),
-                f"{manifest.run} · {manifest.time}",
+                f"{manifest.run} · {manifest.time}" + (f" · plan {manifest.revision}" if manifest.revision > 1 else ""),
                 manifest.finished[:19].replace("T", " "),
                 amount(sum(manifest.arrived.values())),
                 *(amount(manifest.answers[name].rows) if name in manifest.answers else "" for name in self.queries),

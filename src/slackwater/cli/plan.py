@@ -20,7 +20,8 @@ from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
 from slackwater.cli.job import job_of, takes_job
 from slackwater.cli.job_plan import explain_job
-from slackwater.cli.output import Json, Output, reporting
+from slackwater.cli.output import Json, Output, Report, reporting
+from slackwater.cli.replan import ChangedQuery, FromNow
 from slackwater.cli.tables import read_query, takes_query
 from slackwater.cli.text import sql as coloured
 from slackwater.cost.model import CostModel, EngineCost, RowsCost
@@ -244,26 +245,35 @@ def _sql_parts(plan: Plan, run: int | None = None) -> list[RenderableType]:
 @plans
 @click.option("--sql", is_flag=True, help="Also print the Spark SQL of every step.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="How to print the plan.")
+@click.option("--from-now", is_flag=True, help="The rest of the job's day, planned with what is there now.")
 @takes_job
 @reporting
 @click.pass_obj
-def plan(output: Output, /, sql: bool, form: str, path: Path | None, **asked: object) -> None:
+def plan(output: Output, /, sql: bool, form: str, from_now: bool, path: Path | None, **asked: object) -> None:
     """Show what would run when: each run's steps, what they keep and what they deliver.
 
-    Without a query, the plan of the job in this directory.
+    Without a query, the plan of the job in this directory. If a query of it has changed since its cycle began: the plan
+    for the new text, and which states would serve it.
 
     \b
       slackwater plan
+      slackwater plan --from-now
       slackwater plan daily.sql --catalog tables.json --schedule 14:00,24:00 --weights 0.2,1
       slackwater plan --workload tpch --query 3 --arrivals 60/20/20 --deliver every
     """
     given = _asked(asked)
     if path is not None or not given.names_query:
+        job = job_of(path)
         with output.waiting("planning"):
-            planned = job_of(path).plan()
-    else:
-        planned = given.problem().planning().plan
-    output.report(PlanReport(planned, form, sql))
+            if from_now or job.query_changed():
+                report: Report = FromNow.of(job) if from_now else ChangedQuery.of(job)
+            else:
+                report = PlanReport(job.plan(), form, sql)
+        output.report(report)
+        return
+    if from_now:
+        raise click.UsageError("--from-now is for a job whose cycle is under way")
+    output.report(PlanReport(given.problem().planning().plan, form, sql))
 
 
 @click.command("explain")

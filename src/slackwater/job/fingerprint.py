@@ -1,6 +1,7 @@
 """By what a job is known again: a cycle goes on only with the job that it began with.
 
 What makes no difference to a plan or to an answer, such as `expect`, `spark` and `tolerance`, may change in between.
+When to run may change too: then the rest of the cycle is planned anew.
 """
 
 from __future__ import annotations
@@ -29,6 +30,11 @@ def fingerprint(config: JobConfig) -> dict[str, str]:
         ),
         **each("output", lambda query: f"{query.output.path} {query.output.format}"),
     }
+
+
+def is_about_time(word: str) -> bool:
+    """Whether a change is one of when to run and to deliver: then the rest of a cycle can be planned anew."""
+    return word.split()[0] in ("schedule", "weights", "deliver")
 
 
 def changed(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

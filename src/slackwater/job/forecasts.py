@@ -41,13 +41,14 @@ def days_of(source: str, cycles: Sequence[Sequence[Manifest]]) -> list[Day]:
     return [
         Day(
             date.fromisoformat(manifests[0].started[:10]),
-            {manifest.time: _arrival(source, manifest) for manifest in manifests},
+            {manifest.time: arrival_of(source, manifest) for manifest in manifests},
         )
         for manifests in cycles
     ]
 
 
-def _arrival(source: str, manifest: Manifest) -> Arrival:
+def arrival_of(source: str, manifest: Manifest) -> Arrival:
+    """What a source brought at a run."""
     kinds = manifest.changed.get(source)
     return Arrival(*kinds) if kinds is not None else Arrival(float(manifest.arrived.get(source, 0)))
 

@@ -15,69 +15,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slackwater.algebra.relation import Query
-from slackwater.algebra.schema import Field
 from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
-from slackwater.errors import Place, StateError, UserError, did_you_mean
+from slackwater.errors import StateError, UserError, did_you_mean
+from slackwater.job.carry import CarriedOver
 from slackwater.job.config import find_job, load_job
 from slackwater.job.counting import SourceStatistics
+from slackwater.job.cycles import Cycles
 from slackwater.job.damage import damaged_file, damaged_states
-from slackwater.job.fingerprint import changed, fingerprint
 from slackwater.job.forecasts import SourceForecast, forecasts, today
-from slackwater.job.inputs import known_files, pinned_inputs
+from slackwater.job.inputs import pinned_inputs
 from slackwater.job.lock import JobLock
-from slackwater.job.manifest import Manifest, now, told_apart
-from slackwater.job.pins import arrived, listed
+from slackwater.job.manifest import Manifest
 from slackwater.job.planning import Planned, bound_query
 from slackwater.job.prepare import Preparation
+from slackwater.job.replan import Proposal
 from slackwater.job.runner import Progress, Silent, execute
 from slackwater.job.sections import JobConfig
 from slackwater.job.shelf import Shelf
-from slackwater.job.store import Cycle, CycleRecord, SourceColumns, Store, remove
+from slackwater.job.status import Status, status_of
+from slackwater.job.store import Cycle, Store, remove
 from slackwater.job.tidy import Cleaned, all_of, emptied, size_of, spent
 from slackwater.job.verify import Verdict, Verification, output_fields_of
 from slackwater.job.work import Work
 from slackwater.plan.plan import ONLY, Plan
+from slackwater.time.timeline import Timeline
 
 if TYPE_CHECKING:
     from slackwater.spark.session import Session
-
-
-@dataclass(frozen=True)
-class RunStatus:
-    """Where a run stands."""
-
-    run: int
-    time: str
-    due: tuple[str, ...]
-    """The queries that it answers."""
-    manifest: Manifest | None
-    pinned: bool
-    damaged: str = ""
-
-    @property
-    def delivers(self) -> bool:
-        return bool(self.due)
-
-
-@dataclass(frozen=True)
-class Status:
-    """Where a job stands: its cycle, its runs, what waits to be read."""
-
-    cycle: int | None
-    runs: tuple[RunStatus, ...]
-    waiting: Mapping[str, int]
-    """New files by source."""
-
-    @property
-    def next(self) -> RunStatus | None:
-        return next((run for run in self.runs if run.manifest is None), None)
 
 
 class Job:
@@ -99,6 +69,7 @@ class Job:
         self.store = Store(config.state, {name: Shelf(query.output.path) for name, query in config.queries.items()})
         self._session = session
         self._preparation = Preparation(config, self.store, self.session, statistics, methods)
+        self._cycles = Cycles(self._preparation)
 
     @staticmethod
     def open(path: str | Path | None = None, session: Session | None = None) -> Job:
@@ -119,53 +90,24 @@ class Job:
 
     def plan(self) -> Plan:
         """The plan of the cycle that is under way; if none is, the one that the next run would make."""
-        cycle = self._open_cycle()
+        cycle = self._cycles.open()
         return cycle.plan() if cycle is not None else self.planned().plan
 
     def planned(self) -> Planned:
         """The job planned now, with all that the planner found; nothing is written but counts of columns."""
         return self._preparation.planned(self._preparation.sources_now())[0]
 
-    # --- cycles ------------------------------------------------------------------------------------------------------
+    def proposal(self) -> Proposal | None:
+        """The rest of the cycle planned with what is there now, beside the plan in force; None if nothing is left."""
+        return self._cycles.proposal()
 
-    def _open_cycle(self) -> Cycle | None:
-        """The cycle that has begun last, if it is this job's as it is written now."""
-        cycle = self.store.current()
-        if cycle is None:
-            return None
-        differing = changed(cycle.record().fingerprint, fingerprint(self.config))
-        if differing:
-            raise UserError(
-                f"the job has changed since cycle {cycle.number} began: {', '.join(differing)}",
-                place=Place(str(self.config.file)),
-                hint="begin a new cycle with `slackwater run --new-cycle`, or undo the change until this one is over",
-            )
-        return cycle
+    def query_changed(self) -> bool:
+        """Whether the cycle that is under way could go on with the job's queries, though they are not its own."""
+        return self._cycles.query_changed()
 
-    def _begin_cycle(self, progress: Progress) -> Cycle:
-        cycles = self.store.cycles()
-        cycle = self.store.cycle(cycles[-1].number + 1 if cycles else 1)
-        if cycle.directory.exists():
-            remove(cycle.directory)
-        sources = self._preparation.sources_now()
-        planned, declared = self._preparation.planned(sources)
-        for reason in planned.told("computed from scratch at every delivery"):
-            progress.note(reason)
-        outputs, queries = told_apart({name: _columns(fields) for name, fields in declared.items()})
-        checksum = cycle.write_plan(planned.plan)
-        cycle.write_record(
-            CycleRecord(
-                job=self.config.name,
-                number=cycle.number,
-                started=now(),
-                fingerprint=fingerprint(self.config),
-                sources={n: SourceColumns(columns=_columns(s.fields)) for n, s in sources.items()},
-                outputs=outputs or (),
-                queries=queries,
-                plan=checksum,
-            )
-        )
-        return cycle
+    def carried_over(self) -> CarriedOver:
+        """The rest of the cycle for queries that have changed: which states serve them, and what is to do again."""
+        return self._cycles.carried_over()
 
     # --- running -----------------------------------------------------------------------------------------------------
 
@@ -175,36 +117,62 @@ class Job:
         *,
         all: bool = False,
         new_cycle: bool = False,
+        skip_missed: bool = False,
+        carry_over: bool = False,
         progress: Progress | None = None,
     ) -> list[Manifest]:
         """Does the next run, the runs up to one of the schedule, or all that are left; what is committed stays.
 
-        Runs before `at` that were missed are made up for first.
+        Runs before `at` that were missed are made up for first or, with `skip_missed`, left out of the cycle. Before
+        each run the rest is planned anew where something is not as it was expected. Where a query has changed, the
+        cycle goes on with it only by `carry_over`, and with those of its states that serve the new text.
         """
-        last = self._run_number(at) if at is not None else None
+        if at is not None:
+            self._run_number(at, self.config.timeline)
         with JobLock(self.store.lock_file) as lock:
-            return self._run(last, all, new_cycle, progress or Silent(), lock)
+            for shelf in self.store.shelves.values():
+                shelf.check()
+            self._show_last()
+            if carry_over:
+                self._cycles.carry_over(progress or Silent())
+            return self._run(at, all, new_cycle, skip_missed, progress or Silent(), lock)
 
-    def _run(self, last: int | None, all: bool, new_cycle: bool, progress: Progress, lock: JobLock) -> list[Manifest]:
-        for shelf in self.store.shelves.values():
-            shelf.check()
-        self._show_last()
-        cycle = None if new_cycle else self._open_cycle()
+    def _run(
+        self,
+        at: str | int | None,
+        all: bool,
+        new_cycle: bool,
+        skip_missed: bool,
+        progress: Progress,
+        lock: JobLock,
+    ) -> list[Manifest]:
+        cycle = None if new_cycle else self._cycles.open()
         if cycle is None:
-            cycle = self._begin_cycle(progress)
+            cycle = self._cycles.begin(progress)
         committed = self._committed(cycle, progress)
-        left = [run for run in self.config.timeline.runs if run not in committed]
-        if last is not None:
-            left = [run for run in left if run <= last]
-        elif not all:
-            left = left[:1]
+        skipped = self._missed(cycle, committed, at) if skip_missed else []
         done: list[Manifest] = []
-        for run in left:
-            manifest = self._one(cycle, run, committed, progress, lock)
-            committed[run] = manifest
-            done.append(manifest)
+        while all or at is not None or not done:
+            self._cycles.revise(cycle, committed, skipped, progress)
+            skipped = []
+            timeline = self._cycles.timeline(cycle)
+            last = self._run_number(at, timeline) if at is not None else timeline.last
+            run = next((run for run in timeline.runs if run not in committed and run <= last), None)
+            if run is None:
+                break
+            committed[run] = self._one(cycle, run, committed, progress, lock)
+            done.append(committed[run])
             self._show_last()
         return done
+
+    def _missed(self, cycle: Cycle, committed: Mapping[int, Manifest], at: str | int | None) -> list[str]:
+        """The runs before one that were not done, by their times."""
+        timeline = self._cycles.timeline(cycle)
+        if at is None:
+            hint = "name the run to do, e.g. `--at 24:00 --skip-missed`"
+            raise UserError("which runs are to be left out?", hint=hint)
+        last = self._run_number(at, timeline)
+        return [timeline.time(run) for run in timeline.runs if run < last and run not in committed]
 
     def _one(
         self, cycle: Cycle, run: int, committed: Mapping[int, Manifest], progress: Progress, lock: JobLock
@@ -242,7 +210,20 @@ class Job:
         sources = self._preparation.sources_of(cycle)
         pins = pinned_inputs(cycle, run, sources, pin=pin, note=note)
         before = [manifest for number, manifest in sorted(committed.items()) if number < run]
-        return Work(self.config, self.store, cycle, cycle.plan(), sources, run, pins, before, suspect)
+        record = cycle.record()
+        return Work(
+            self.config,
+            self.store,
+            cycle,
+            cycle.plan(),
+            sources,
+            run,
+            pins,
+            before,
+            record.revision,
+            record.asked_since,
+            suspect,
+        )
 
     def _committed(self, cycle: Cycle, progress: Progress) -> dict[int, Manifest]:
         """The committed runs.
@@ -251,7 +232,7 @@ class Job:
         not there: they are done again from their pins.
         """
         found: dict[int, Manifest] = {}
-        for run in self.config.timeline.runs:
+        for run in self._cycles.timeline(cycle).runs:
             try:
                 manifest = cycle.manifest(run)
             except StateError as error:
@@ -276,8 +257,8 @@ class Job:
         if last is not None and shelf.holds(last):
             shelf.publish(last.directory)
 
-    def _run_number(self, at: str | int) -> int:
-        times = self.config.timeline.times
+    def _run_number(self, at: str | int, timeline: Timeline) -> int:
+        times = timeline.times
         if isinstance(at, int) and 1 <= at <= len(times):
             return at
         if str(at) not in times:
@@ -288,41 +269,22 @@ class Job:
 
     def work(self, run: str | int | None = None) -> Work:
         """What a run has computed or, the next one, would compute now; nothing is written."""
-        cycle = self._open_cycle()
+        cycle = self._cycles.open()
         if cycle is None:
             raise UserError("no run has begun yet", hint="`slackwater plan` shows the plan; `slackwater run` begins")
         committed = {m.run: m for m in cycle.manifests()}
-        number = self._run_number(run) if run is not None else max(committed, default=0) + 1
-        number = min(number, len(self.config.timeline.times))
+        timeline = self._cycles.timeline(cycle)
+        number = self._run_number(run, timeline) if run is not None else max(committed, default=0) + 1
+        number = min(number, timeline.last)
         if number > max(committed, default=0) + 1:
             raise UserError(f"run {number} comes after runs that are still to be done", hint="ask for the next one")
         return self._work(cycle, number, committed, pin=False)
 
     def status(self) -> Status:
         """Where the job stands."""
-        cycle = self._open_cycle()
-        runs = tuple(self._run_status(cycle, run) for run in self.config.timeline.runs)
-        return Status(cycle.number if cycle is not None else None, runs, self._waiting(cycle))
-
-    def _run_status(self, cycle: Cycle | None, run: int) -> RunStatus:
-        timeline = self.config.timeline
-        manifest, pinned, damaged = None, False, ""
-        if cycle is not None:
-            try:
-                manifest = cycle.manifest(run)
-                pinned = manifest is not None or cycle.pins(run) is not None
-            except StateError as error:
-                damaged = str(error)
-        due = tuple(name for name in self.config.queries if run in timeline.due(name))
-        return RunStatus(run, timeline.time(run), due, manifest, pinned, damaged)
-
-    def _waiting(self, cycle: Cycle | None) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for name, config in self.config.sources.items():
-            if config.path is not None:
-                known = known_files(cycle, name) if cycle is not None else []
-                found[name] = len(arrived(listed(config.path), known))
-        return found
+        cycle = self._cycles.open()
+        rescheduled = self._cycles.rescheduled(cycle) if cycle is not None else ()
+        return status_of(self.config, cycle, self._cycles.timeline(cycle), rescheduled)
 
     def history(self) -> list[Manifest]:
         """All committed runs, of all cycles, whose manifests are not damaged."""
@@ -357,12 +319,14 @@ class Job:
         return self._verdicts(list(self.config.queries), run, sample)
 
     def _verdicts(self, queries: Sequence[str], run: str | int | None, sample: float | None) -> dict[str, Verdict]:
-        cycle, timeline = self._open_cycle(), self.config.timeline
+        cycle = self._cycles.open()
+        timeline = self._cycles.timeline(cycle)
         manifests: list[Manifest] = []
         if cycle is not None:
             manifests = cycle.manifests() if run is None else cycle.readable()
+            manifests = [m for m in manifests if m.run >= cycle.record().asked_since]
         if run is not None:
-            manifests = [m for m in manifests if m.run == self._run_number(run)]
+            manifests = [m for m in manifests if m.run == self._run_number(run, timeline)]
         last = {name: manifest for name in queries for manifest in manifests if name in manifest.answers}
         if cycle is None or not last:
             due = frozenset[int]().union(*map(timeline.due, queries))
@@ -409,7 +373,3 @@ class Job:
             for path in () if dry_run else emptied(self.store):
                 remove(path)
         return Cleaned(tuple(found), freed)
-
-
-def _columns(fields: Sequence[Field]) -> tuple[tuple[str, str], ...]:
-    return tuple((f.name, f.type.text) for f in fields)

@@ -94,6 +94,8 @@ class Manifest(Record):
     run: int
     time: str
     attempt: str
+    revision: int = 1
+    """Which plan of its cycle it followed: the first, or one for the rest that was made since."""
     started: str
     finished: str
     pins: dict[str, tuple[FilePin, ...]]

@@ -22,6 +22,7 @@ from slackwater.errors import UnsupportedError, UserError
 from slackwater.job.sections import JobConfig, JobQuery, Refresh
 from slackwater.memo.group import Group
 from slackwater.memo.memo import Memo
+from slackwater.plan.past import Past
 from slackwater.plan.plan import ONLY, Plan, Purpose, Step, answer_of, output_name
 from slackwater.plan.planner import Options, Planning, plan_queries
 from slackwater.rules.catalogue import EXPLORE_RULES
@@ -29,6 +30,7 @@ from slackwater.rules.normalize import normalize
 from slackwater.search.explore import LAST_RESORT
 from slackwater.sql.bind import bind
 from slackwater.time.forms import Kind
+from slackwater.time.timeline import Timeline
 
 REWRITTEN = 0.7
 """A rewritten batch query must promise to cost less than this part of the query as it is written."""
@@ -37,6 +39,18 @@ KEPT = 0.97
 """A plan that keeps anything must promise to cost less than this part of batch."""
 
 IDLE = "nothing that an early run could do pays"
+
+
+@dataclass(frozen=True)
+class Day:
+    """The runs of a cycle, and those that are behind it."""
+
+    timeline: Timeline
+    past: Past | None = None
+
+    @property
+    def done(self) -> int:
+        return self.past.done if self.past is not None else 0
 
 
 @dataclass(frozen=True)
@@ -88,8 +102,14 @@ def plan_job(
     methods: tuple[str, ...] | None = None,
     *,
     states_by_key: bool = False,
+    timeline: Timeline | None = None,
+    past: Past | None = None,
 ) -> Planned:
-    """The plan of a job's cycle, by its refresh policy and, where they are named, by some methods only."""
+    """The plan of a job's cycle, by its refresh policy and, where they are named, by some methods only.
+
+    A cycle may have a timeline of its own and, where its rest is planned, a past.
+    """
+    day = Day(timeline or config.timeline, past)
     refresh = config.refresh
     options = options_for(refresh, methods, states_by_key=states_by_key)
     naming = Canonicalizer()
@@ -105,24 +125,26 @@ def plan_job(
                 raise UserError(message, place=error.place, hint=hint) from None
             reasons[name] = str(error)
     if not queries:
-        return Planned(text_plan(config, declared), queries, statistics, None, options, reasons)
-    planning = plan_queries(queries, statistics, config.timeline, options)
+        return Planned(text_plan(config, declared, day=day), queries, statistics, None, options, reasons)
+    planning = plan_queries(queries, statistics, day.timeline, options, past)
     if refresh is Refresh.INCREMENTAL_STRICT:
         _check_incremental(planning)
     if refresh is Refresh.FULL:
-        return Planned(text_plan(config, declared, planning.plan), queries, statistics, planning, options, reasons)
-    idle = _why_not_early(planning.plan) if refresh is Refresh.AUTO else ""
-    if idle and not _pays_to_rewrite(queries, planning, config, statistics):
-        plan = text_plan(config, declared, planning.plan)
+        plan = text_plan(config, declared, planning.plan, day)
+        return Planned(plan, queries, statistics, planning, options, reasons)
+    idle = _why_not_early(planning.plan, day) if refresh is Refresh.AUTO else ""
+    if idle and not _pays_to_rewrite(queries, planning, day, statistics):
+        plan = text_plan(config, declared, planning.plan, day)
         why = {name: reasons.get(name, idle) for name in config.queries}
         return Planned(plan, queries, statistics, planning, options, why)
-    plan = _with_texts(planning.plan, config, declared, reasons)
+    plan = _with_texts(planning.plan, day, declared, reasons)
     return Planned(plan, queries, statistics, planning, options, reasons)
 
 
-def _why_not_early(plan: Plan) -> str:
+def _why_not_early(plan: Plan, day: Day) -> str:
     """Why a plan is not worth its states, in words; nothing where it is."""
-    if not plan.states:
+    states = {state.name for state in plan.states}
+    if not any(step.name in states or states & set(step.reads()) for step in plan.steps if step.run > day.done):
         return IDLE
     if plan.rank < KEPT * plan.batch_rank:
         return ""
@@ -130,13 +152,12 @@ def _why_not_early(plan: Plan) -> str:
     return f"what early runs could do promises {promised:.1f} %, less than estimates can tell apart"
 
 
-def _pays_to_rewrite(
-    queries: Mapping[str, Query], planning: Planning, config: JobConfig, statistics: Statistics
-) -> bool:
+def _pays_to_rewrite(queries: Mapping[str, Query], planning: Planning, day: Day, statistics: Statistics) -> bool:
     """Whether the batch plan promises much over the queries as they are written, each by itself."""
+    past = replace(day.past, rows={}) if day.past is not None else None
     as_written = Options(methods=(), disable=tuple(rule.name for rule in EXPLORE_RULES))
     written = sum(
-        plan_queries({name: query}, statistics, config.timeline, as_written).plan.rank
+        plan_queries({name: query}, statistics, day.timeline, as_written, past).plan.rank
         for name, query in queries.items()
     )
     return planning.plan.rank < REWRITTEN * written
@@ -158,17 +179,24 @@ def text_name(query: str, run: int) -> str:
     return f"query_{query}__v{run}" if query else f"query__v{run}"
 
 
-def text_plan(config: JobConfig, declared: Mapping[str, Sequence[Field]], estimated: Plan | None = None) -> Plan:
+def text_plan(
+    config: JobConfig,
+    declared: Mapping[str, Sequence[Field]],
+    estimated: Plan | None = None,
+    day: Day | None = None,
+) -> Plan:
     """Every query by its text, at every run that delivers it; it costs what the batch plan of an estimate costs."""
-    times, weights, nothing = config.timeline.times, config.timeline.weights, (0.0,) * config.timeline.last
+    day = day or Day(config.timeline)
+    times, weights, nothing = day.timeline.times, day.timeline.weights, (0.0,) * day.timeline.last
     plan = estimated or Plan(times, (), nothing, nothing, "weighted sum", 0.0, 0.0, (), (), weights)
-    bare = replace(plan, steps=(), cost=plan.batch_cost, rank=plan.batch_rank, rules=(), limits=())
-    return _with_texts(bare, config, declared, config.queries, estimated.steps if estimated is not None else ())
+    past = day.past.steps if day.past is not None else ()
+    bare = replace(plan, steps=past, cost=plan.batch_cost, rank=plan.batch_rank, rules=(), limits=())
+    return _with_texts(bare, day, declared, config.queries, estimated.steps if estimated is not None else ())
 
 
 def _with_texts(
     plan: Plan,
-    config: JobConfig,
+    day: Day,
     declared: Mapping[str, Sequence[Field]],
     names: Iterable[str],
     estimated: Sequence[Step] = (),
@@ -177,7 +205,7 @@ def _with_texts(
     known = {step.name: (step.rows, step.cost) for step in estimated}
     steps = list(plan.steps)
     for name in names:
-        for run in config.timeline.due(name):
+        for run in sorted(run for run in day.timeline.due(name) if run > day.done):
             step = _text_step(name, run, declared[name])
             rows, cost = known.get(step.name, (0.0, 0.0))
             steps.append(replace(step, rows=rows, cost=cost))

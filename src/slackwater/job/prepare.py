@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from slackwater.algebra.schema import Field
 from slackwater.algebra.types import Type
-from slackwater.catalog.statistics import Statistics
+from slackwater.catalog.statistics import Arrival, Statistics, bringing
 from slackwater.catalog.table import Catalog
 from slackwater.engine.views import CHANGE_TYPE
 from slackwater.errors import Place, UnsupportedError, UserError
@@ -20,18 +20,28 @@ from slackwater.job.pins import FilePin, listed
 from slackwater.job.planning import Planned, plan_job
 from slackwater.job.sections import Format, JobConfig, JobQuery, SourceConfig
 from slackwater.job.sources import Source, reader_options
-from slackwater.job.statistics import evidence, job_statistics
+from slackwater.job.statistics import Evidence, evidence, job_statistics
 from slackwater.job.store import Cycle, Store
 from slackwater.job.verify import output_fields_of
+from slackwater.plan.past import Past
 from slackwater.spark.analyze import has_catalog_of_its_own, output_fields, user_aggregates
 from slackwater.spark.columns import columns_of_files, files_of_table
 from slackwater.spark.counting import is_plain
 from slackwater.spark.statements import run_statement
 from slackwater.sql.undeclared import check_declared
 from slackwater.time.forms import WEIGHT
+from slackwater.time.timeline import Timeline
 
 if TYPE_CHECKING:
     from slackwater.spark.session import Session
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What a session can do beside what every Spark can."""
+
+    aggregates: frozenset[str] = frozenset()
+    by_key: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,20 +56,44 @@ class Preparation:
     methods: tuple[str, ...] | None = None
     """The methods to plan with; all of them unless told."""
 
-    def planned(self, sources: Mapping[str, Source]) -> tuple[Planned, dict[str, tuple[Field, ...]]]:
-        """The plan over the sources as they are, and the columns that Spark sees in the answer of each query."""
+    def planned(self, sources: Mapping[str, Source]) -> tuple[Planned, dict[str, tuple[Field, ...]], Engine]:
+        """The plan over the sources as they are, the columns that Spark sees in each answer, and what Spark can do."""
         now = {name: source.listed() for name, source in sources.items()}
-        for name, source in sources.items():
-            source.check_key()
-            for view in source.whole(name, [now[name]]):
-                run_statement(self.session(), view)
-        declared = {name: self._declared(query, sources) for name, query in self.config.queries.items()}
+        declared = self.declared(sources)
         catalog = Catalog.of(source.schema for source in sources.values())
         statistics = self.known if self.known is not None else self._statistics(sources, now)
-        aggregates = user_aggregates(self.session())
-        by_key = has_catalog_of_its_own(self.session())
-        planned = plan_job(self.config, catalog, declared, statistics, aggregates, self.methods, states_by_key=by_key)
-        return planned, declared
+        engine = Engine(user_aggregates(self.session()), has_catalog_of_its_own(self.session()))
+        return self.plan(catalog, declared, statistics, engine), declared, engine
+
+    def plan(
+        self,
+        catalog: Catalog,
+        declared: Mapping[str, Sequence[Field]],
+        statistics: Statistics,
+        engine: Engine,
+        timeline: Timeline | None = None,
+        past: Past | None = None,
+    ) -> Planned:
+        """The plan of a cycle, or of its rest; Spark is not asked."""
+        return plan_job(
+            self.config,
+            catalog,
+            declared,
+            statistics,
+            engine.aggregates,
+            self.methods,
+            states_by_key=engine.by_key,
+            timeline=timeline,
+            past=past,
+        )
+
+    def declared(self, sources: Mapping[str, Source]) -> dict[str, tuple[Field, ...]]:
+        """The columns that Spark sees in the answer of each query, over the sources as they are."""
+        for name, source in sources.items():
+            source.check_key()
+            for view in source.whole(name, [source.listed()]):
+                run_statement(self.session(), view)
+        return {name: self._declared(query, sources) for name, query in self.config.queries.items()}
 
     def _declared(self, query: JobQuery, sources: Mapping[str, Source]) -> tuple[Field, ...]:
         check_declared(query.text, sources, query.file)
@@ -75,6 +109,19 @@ class Preparation:
         whole = {name: counted.whole for name, counted in counts.items()}
         found = {name: evidence(source, now[name], whole.get(name), cycles, times) for name, source in sources.items()}
         return job_statistics(sources, found, whole, self.config.timeline)
+
+    def statistics_so_far(
+        self, sources: Mapping[str, Source], arrivals: Mapping[str, tuple[Arrival, ...]]
+    ) -> Statistics:
+        """What is known of sources that bring so much, at whatever runs, without counting columns anew."""
+        known = self.known
+        if known is None:
+            counted = {name: counts.whole for name, counts in known_counts(self.store).items()}
+            found = {name: Evidence(source.rows(source.listed())) for name, source in sources.items()}
+            for name, told in arrivals.items():  # as if it came evenly: only the sum matters for how columns are spread
+                found[name] = Evidence(sum(arrival.changes for arrival in told) / self.config.timeline.last)
+            known = job_statistics(sources, found, counted, self.config.timeline)
+        return {n: bringing(told, arrivals[n]) if n in arrivals else told for n, told in known.items()}
 
     def columns_used(self, sources: Mapping[str, Source]) -> dict[str, list[Field]]:
         """The columns of each source whose names the queries have: more than they use, never fewer."""

@@ -188,6 +188,7 @@ def _manifest(
         run=work.run,
         time=work.plan.time(work.run),
         attempt=work.attempt,
+        revision=work.revision,
         started=started,
         finished=now(),
         pins={name: tuple(files) for name, files in work.pins[-1].items()},

@@ -27,6 +27,7 @@ from slackwater.job.values import (
     Columns,
     Count,
     Deliver,
+    Factor,
     LocalPath,
     Price,
     QueryField,
@@ -250,6 +251,10 @@ class JobConfig(Section):
     ] = None
     deliver: Annotated[Deliver, Field(description="final, every, or a list of times of the schedule.")] = "final"
     refresh: Annotated[Refresh, Field(description="How the answer is brought up to date.")] = Refresh.AUTO
+    replan: Annotated[
+        Factor,
+        Field(description="The rest of a day is planned anew where rows are off by more than this factor; or never."),
+    ] = 3.0
     sources: Annotated[
         Mapping[str, SourceConfig], Field(description="The tables that the query reads, by name.", min_length=1)
     ]

@@ -1,7 +1,7 @@
 """Where a job keeps what it needs between runs.
 
     state/cycle-1/cycle.json         what the cycle is about: the job as it was when the cycle began
-                  plan.json          the plan of its runs
+                  plan.json          the plan of its runs; plan-2.json, if the rest was planned anew, and so on
                   pins-2.json        the inputs of a run, fixed before it starts
                   run-2.json         the manifest of a committed run
                   data/2-<attempt>/  the states that the run wrote, a directory each
@@ -30,6 +30,7 @@ from slackwater.job.manifest import (
     Record,
     checksum_of,
     read_record,
+    told_apart,
     write_record,
     write_text,
 )
@@ -48,6 +49,26 @@ class SourceColumns(Record):
     columns: Columns
 
 
+Expected: TypeAlias = dict[str, tuple[tuple[float, float, float], ...]]
+"""What a plan expects each source to bring at each run: inserts, updates, deletes."""
+
+
+class RevisionRecord(Record):
+    """The rest of a cycle, planned anew from a run on."""
+
+    from_run: int
+    planned: str
+    reasons: tuple[str, ...]
+    plan: str
+    """The checksum of the plan's file."""
+    expected: Expected
+    asks: bool = False
+    """Whether the queries are others from here on."""
+    cost: float | None = None
+    """What the rest costs by the plan, and what it would have cost without it, where both could be priced."""
+    static_cost: float | None = None
+
+
 class CycleRecord(Record):
     """What a cycle is about."""
 
@@ -62,11 +83,32 @@ class CycleRecord(Record):
     """The checksum of the plan's file."""
     queries: dict[str, Columns] = Field(default={})
     """The columns of the answers of several, by name."""
+    aggregates: tuple[str, ...] = ()
+    """Aggregates that the session has beside Spark's own."""
+    by_key: bool = False
+    """Whether the session can keep states by key."""
+    expected: Expected = Field(default={})
+    revisions: tuple[RevisionRecord, ...] = ()
 
     @property
     def answers(self) -> dict[str, Columns]:
         """The columns of every answer."""
         return self.queries or {ONLY: self.outputs}
+
+    @property
+    def revision(self) -> int:
+        """The number of the plan that is in force."""
+        return len(self.revisions) + 1
+
+    @property
+    def asked_since(self) -> int:
+        """The first run whose answers are those of the queries as they are now."""
+        return next((each.from_run for each in reversed(self.revisions) if each.asks), 1)
+
+    @property
+    def expects(self) -> Expected:
+        """What the plan in force expects."""
+        return self.revisions[-1].expected if self.revisions else self.expected
 
 
 class PinsRecord(Record):
@@ -101,23 +143,45 @@ class Cycle:
     def plan_file(self) -> Path:
         return self.directory / "plan.json"
 
+    def revised_file(self, revision: int) -> Path:
+        return self.plan_file if revision == 1 else self.directory / f"plan-{revision}.json"
+
     def plan(self) -> Plan:
-        place = Place(str(self.plan_file))
+        """The plan in force."""
+        record = self.record()
+        file = self.revised_file(record.revision)
+        place = Place(str(file))
         try:
-            text = self.plan_file.read_text(encoding="utf-8")
+            text = file.read_text(encoding="utf-8")
         except OSError as error:
             raise StateError(f"cannot be read: {error.strerror}", place=place, hint=BEGIN_AGAIN) from None
         except UnicodeDecodeError:
             raise StateError("this file is damaged: it is not text", place=place, hint=BEGIN_AGAIN) from None
-        if checksum_of(text) != self.record().plan:
+        if checksum_of(text) != (record.revisions[-1].plan if record.revisions else record.plan):
             raise StateError("this file is damaged: its checksum does not fit", place=place, hint=BEGIN_AGAIN)
-        return plan_from_json(text, file=str(self.plan_file))
+        return plan_from_json(text, file=str(file))
 
-    def write_plan(self, plan: Plan) -> str:
-        """Writes the plan, and says its checksum for the record, which makes the cycle begin."""
+    def write_plan(self, plan: Plan, revision: int = 1) -> str:
+        """Writes a plan, and says its checksum for the record, which puts it in force; until then nobody reads it."""
         text = plan_to_json(plan)
-        write_text(self.plan_file, text)
+        write_text(self.revised_file(revision), text)
         return checksum_of(text)
+
+    def revise(
+        self,
+        plan: Plan,
+        revision: RevisionRecord,
+        fingerprint: dict[str, str],
+        answers: Mapping[str, Columns] | None = None,
+    ) -> None:
+        """Puts a new plan for the rest in force, maybe with other answers: by the record, replaced by one rename."""
+        record = self.record()
+        if answers is not None:
+            only, named = told_apart(answers)
+            record = record.model_copy(update={"outputs": only or (), "queries": named})
+        told = revision.model_copy(update={"plan": self.write_plan(plan, record.revision + 1)})
+        news = {"revisions": (*record.revisions, told), "fingerprint": fingerprint}
+        self.write_record(record.model_copy(update=news))
 
     def pins_file(self, run: int) -> Path:
         return self.directory / f"pins-{run}.json"

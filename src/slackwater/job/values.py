@@ -7,6 +7,7 @@ absolute and the query's text is at hand.
 
 from __future__ import annotations
 
+import math
 import os.path
 import re
 from collections.abc import Iterable
@@ -186,6 +187,25 @@ def _number(told: object) -> object:
 Count: TypeAlias = Annotated[int, Field(ge=0, le=MOST_ROWS), BeforeValidator(_whole)]
 Price: TypeAlias = Annotated[float, Field(ge=0), BeforeValidator(_number)]
 Tolerance: TypeAlias = Annotated[float, Field(ge=0, lt=1), BeforeValidator(_number)]
+
+
+NEVER: Final = "never"
+
+
+def _factor(told: object) -> float | None:
+    if told is None or told == NEVER:
+        return None
+    if isinstance(told, bool) or not isinstance(told, (int, float)) or not 1 < told < math.inf:
+        raise Refused(f"must be a factor above 1, or {NEVER}, not {shown(told)}", "e.g. `replan: 3`")
+    return float(told)
+
+
+Factor: TypeAlias = Annotated[
+    float | None,
+    PlainValidator(_factor),
+    WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 1}, {"const": NEVER}]}, mode="validation"),
+]
+"""A factor above one; None for never."""
 
 
 # -- lists and settings ------------------------------------------------------------------------------------------------

@@ -54,6 +54,9 @@ class Work:
     run: int
     pins: Sequence[Pins]
     committed: Sequence[Manifest]
+    revision: int = 1
+    asked_since: int = 1
+    """The first run whose answers are those of the queries as they are now."""
     suspect: frozenset[str] = frozenset()
     """States that are known to be damaged although their files look whole."""
     attempt: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
@@ -99,7 +102,7 @@ class Work:
     def standing(self) -> dict[str, OutputRecord]:
         """Earlier answers that still are the answers, by query: nothing has arrived since."""
         found: dict[str, OutputRecord] = {}
-        for number in range(self.run - 1, 0, -1):
+        for number in range(self.run - 1, self.asked_since - 1, -1):
             if any(self.pins[number].values()):
                 break
             manifest = next((m for m in self.committed if m.run == number), None)

@@ -34,7 +34,7 @@ class Timeline:
         if len(set(names)) != len(names):
             twice = next(n for n in names if names.count(n) > 1)
             raise UserError(f"the schedule has {twice} twice")
-        if all(_minutes(n) is not None for n in names) and list(names) != sorted(names, key=lambda n: _minutes(n) or 0):
+        if all(minutes(n) is not None for n in names) and list(names) != sorted(names, key=lambda n: minutes(n) or 0):
             raise UserError(
                 f"the schedule is not in order: {', '.join(names)}", hint="write the runs from early to late"
             )
@@ -69,9 +69,10 @@ class Timeline:
         return self.times[run - 1]
 
 
-def _minutes(name: str) -> int | None:
-    hours, colon, minutes = name.partition(":")
-    return int(hours) * 60 + int(minutes) if colon and hours.isdigit() and minutes.isdigit() else None
+def minutes(name: str) -> int | None:
+    """A time of the clock in minutes; None where it is only a name."""
+    hours, colon, past = name.partition(":")
+    return int(hours) * 60 + int(past) if colon and hours.isdigit() and past.isdigit() else None
 
 
 def _delivering(times: tuple[str, ...], deliver: str | Iterable[str | int]) -> frozenset[int]:

@@ -1,0 +1,113 @@
+"""`slackwater plan --from-now`, and `slackwater plan` once a query has changed: the rest of a cycle, planned now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from slackwater.cli.output import Json
+from slackwater.cli.text import amount, plain_table, seconds
+from slackwater.job.carry import CarriedOver, Use
+from slackwater.job.job import Job
+from slackwater.job.replan import Proposal
+from slackwater.plan.explain import explain as explained
+from slackwater.plan.rests import rest_rows
+from slackwater.plan.serialize import plan_to_value
+
+MICRO = 1e-6
+
+
+@dataclass(frozen=True)
+class ChangedQuery:
+    """Which states of a cycle serve a query that has changed, what must be rebuilt, and what the rest costs."""
+
+    found: CarriedOver
+
+    @staticmethod
+    def of(job: Job) -> ChangedQuery:
+        return ChangedQuery(job.carried_over())
+
+    def as_json(self) -> Json:
+        found = self.found
+        return {
+            "from_run": found.done + 1,
+            "states": [
+                {"state": step.name, "run": step.run, "rows": rows, "use": use.value}
+                for step, rows, use in found.states
+            ],
+            "rebuilt": [{"step": step.name, "run": step.run, "cost": step.cost} for step in found.again],
+            "cost": found.cost,
+            "cost_without_states": found.cost_anew,
+            "plan": plan_to_value(found.plan),
+        }
+
+    def as_text(self) -> RenderableType:
+        found = self.found
+        states = plain_table("state", "made at", "", "rows", left=3)
+        for step, rows, use in found.states:
+            style = {Use.SERVES: "green", Use.UNFIT: "yellow"}.get(use, "")
+            states.add_row(step.name, found.plan.time(step.run), Text(use.value, style=style), amount(rows))
+        again = plain_table("reads again what was read", "at", "cost", left=2)
+        for step in found.again:
+            again.add_row(step.name, found.plan.time(step.run), seconds(MICRO * step.cost))
+        told = f"the rest costs {seconds(MICRO * found.cost)} with these states"
+        told += f", {seconds(MICRO * found.cost_anew)} without; nothing has run yet"
+        parts: list[RenderableType] = [Text("the query has changed since the cycle began", style="bold"), Text()]
+        parts += [states, Text()] if found.states else [Text("no state is there"), Text()]
+        parts += [again, Text()] if found.again else [Text("nothing must be rebuilt"), Text()]
+        hint = "`slackwater run --carry-over` goes on so; `slackwater run --new-cycle` begins anew"
+        return Group(*parts, Text(told, style="bold"), Text(hint), Text(), Text(explained(found.plan)))
+
+
+@dataclass(frozen=True)
+class FromNow:
+    """The rest of a cycle by the plan in force and by a new one."""
+
+    found: Proposal | None
+
+    @staticmethod
+    def of(job: Job) -> FromNow:
+        return FromNow(job.proposal())
+
+    def as_json(self) -> Json:
+        found = self.found
+        if found is None:
+            return {"from_run": None}
+        return {
+            "from_run": found.done + 1,
+            "reasons": list(found.reasons),
+            "cost": found.cost,
+            "cost_in_force": found.static_cost,
+            "taken": found.pays or found.required,
+            "in_force": plan_to_value(found.before),
+            "plan": plan_to_value(found.after),
+        }
+
+    def as_text(self) -> RenderableType:
+        found = self.found
+        if found is None:
+            return Text("nothing is left to be planned: the cycle is complete")
+        parts: list[RenderableType] = [Text(f"! {reason}", style="yellow") for reason in found.reasons]
+        parts += [] if found.reasons else [Text("nothing is far from what was expected")]
+        table = plain_table("", "plan in force", "planned now", left=3)
+        for row in rest_rows(found.before, found.after, found.done):
+            table.add_row(*row)
+        parts += [Text(), table, Text(), Text(self._verdict(found), style="bold"), Text()]
+        parts.append(Text(explained(found.after)))
+        return Group(*parts)
+
+    def _verdict(self, found: Proposal) -> str:
+        taken = "the next run takes the new plan"
+        if found.cost is None or found.static_cost is None:
+            return taken if found.required else "the plan stays as it is"
+        told = f"the rest costs {seconds(MICRO * found.static_cost)} by the plan in force"
+        told += f", {seconds(MICRO * found.cost)} by the new one"
+        if found.static_cost:
+            told += f" ({100 * found.cost / found.static_cost:.0f} %)"
+        if found.required:
+            return f"{told}; {taken}: the schedule is another one"
+        if not found.pays:
+            return f"{told}; the plan stays as it is"
+        return f"{told}; {taken}" if found.reasons else f"{told}; the plan stays as it is, for nothing was a surprise"

@@ -1,0 +1,198 @@
+"""The cycles of a job: begun, gone on with, planned anew for the rest, carried over to a query that has changed.
+
+A plan comes into force by the record of its cycle, which is replaced by one rename; what a run was pinned to it does by
+the plan that was in force then. So a crash at any point leaves the one plan or the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count, takewhile
+
+from slackwater.algebra.schema import Field
+from slackwater.catalog.statistics import Statistics
+from slackwater.errors import Place, UserError
+from slackwater.job.carry import CarriedOver, carried_over
+from slackwater.job.fingerprint import changed, fingerprint, is_about_time
+from slackwater.job.manifest import Manifest, now, told_apart
+from slackwater.job.prepare import Preparation
+from slackwater.job.replan import Proposal, Rest
+from slackwater.job.runner import Progress
+from slackwater.job.schedule import timeline_of
+from slackwater.job.sections import JobConfig
+from slackwater.job.sources import Source
+from slackwater.job.store import Cycle, CycleRecord, Expected, RevisionRecord, SourceColumns, Store, remove
+from slackwater.time.timeline import Timeline
+
+
+@dataclass(frozen=True)
+class Cycles:
+    """A job's passes over its schedule, as its file states it now."""
+
+    preparation: Preparation
+
+    @property
+    def config(self) -> JobConfig:
+        return self.preparation.config
+
+    @property
+    def store(self) -> Store:
+        return self.preparation.store
+
+    def open(self) -> Cycle | None:
+        """The cycle that has begun last, if it is this job's as it is written now; its schedule may be another."""
+        cycle = self.store.current()
+        if cycle is None:
+            return None
+        differing = self.changed_words(cycle)
+        if not all(map(is_about_time, differing)):
+            raise UserError(
+                f"the job has changed since cycle {cycle.number} began: {', '.join(differing)}",
+                place=Place(str(self.config.file)),
+                hint="begin a new cycle with `slackwater run --new-cycle`, or undo the change until this one is over"
+                + ("; `slackwater plan` shows which states would serve the new text" if self.query_changed() else ""),
+            )
+        return cycle
+
+    def changed_words(self, cycle: Cycle) -> list[str]:
+        """What is not as it was when the cycle was planned last, in words."""
+        return changed(cycle.record().fingerprint, fingerprint(self.config))
+
+    def rescheduled(self, cycle: Cycle) -> list[str]:
+        """What of the schedule is not as it was when the cycle was planned last."""
+        return [word for word in self.changed_words(cycle) if is_about_time(word)]
+
+    def timeline(self, cycle: Cycle | None) -> Timeline:
+        """The runs of a cycle as they are planned; of one that has not begun, as the job has them."""
+        return timeline_of(cycle.plan()) if cycle is not None else self.config.timeline
+
+    def begin(self, progress: Progress) -> Cycle:
+        """A new cycle, planned over the sources as they are."""
+        cycles = self.store.cycles()
+        cycle = self.store.cycle(cycles[-1].number + 1 if cycles else 1)
+        if cycle.directory.exists():
+            remove(cycle.directory)
+        sources = self.preparation.sources_now()
+        planned, declared, engine = self.preparation.planned(sources)
+        for reason in planned.told("computed from scratch at every delivery"):
+            progress.note(reason)
+        outputs, queries = told_apart({name: _columns(fields) for name, fields in declared.items()})
+        checksum = cycle.write_plan(planned.plan)
+        cycle.write_record(
+            CycleRecord(
+                job=self.config.name,
+                number=cycle.number,
+                started=now(),
+                fingerprint=fingerprint(self.config),
+                sources={n: SourceColumns(columns=_columns(s.fields)) for n, s in sources.items()},
+                outputs=outputs or (),
+                queries=queries,
+                aggregates=tuple(sorted(engine.aggregates)),
+                by_key=engine.by_key,
+                expected=_expected(planned.statistics, sources, self.config.timeline),
+                plan=checksum,
+            )
+        )
+        return cycle
+
+    # --- planning the rest anew --------------------------------------------------------------------------------------
+
+    def revise(
+        self, cycle: Cycle, committed: Mapping[int, Manifest], skipped: Sequence[str], progress: Progress
+    ) -> None:
+        """Plans the rest anew where there is a reason and it pays; a run that was pinned goes on as it was planned."""
+        rescheduled, manifests = self.rescheduled(cycle), _first_runs(committed)
+        if len(manifests) < len(committed):
+            return  # a run in between is done again first
+        following = len(manifests) + 1
+        if rescheduled or skipped:
+            cycle.pins_file(following).unlink(missing_ok=True)  # nothing of it is to be seen, and it is another run now
+        elif cycle.pins_file(following).exists():
+            return
+        found = Rest(self.preparation, cycle, manifests).proposal(self.config.replan, rescheduled, skipped)
+        if found is None:
+            if rescheduled:  # of what is over already
+                cycle.write_record(cycle.record().model_copy(update={"fingerprint": fingerprint(self.config)}))
+            return
+        for reason in found.reasons:
+            progress.note(reason)
+        if not found.pays and not found.required:
+            progress.note("the plan stays as it is: no other one is clearly cheaper")
+            return
+        cycle.revise(found.after, found.revision(), fingerprint(self.config))
+        progress.note(f"the rest is planned anew, from {found.after.time(following)} on")
+
+    def proposal(self) -> Proposal | None:
+        """The rest of the cycle planned with what is there now, beside the plan in force; None if nothing is left."""
+        cycle = self.open()
+        if cycle is None:
+            raise UserError("no run has begun yet", hint="`slackwater plan` shows the plan; `slackwater run` begins")
+        manifests = _done(cycle)
+        if cycle.pins(len(manifests) + 1) is not None:
+            time = cycle.plan().time(len(manifests) + 1)
+            raise UserError(f"{time} was interrupted, and goes on as planned", hint="`slackwater run` finishes it")
+        rest = Rest(self.preparation, cycle, manifests)
+        return rest.proposal(self.config.replan, self.rescheduled(cycle), always=True)
+
+    # --- a query that has changed ------------------------------------------------------------------------------------
+
+    def query_changed(self) -> bool:
+        """Whether the cycle that is under way could go on with the job's queries, though they are not its own."""
+        cycle = self.store.current()
+        if cycle is None:
+            return False
+        words = {word.split()[0] for word in self.changed_words(cycle) if not is_about_time(word)}
+        return "query" in words and words <= {"query", "output"} and len(_done(cycle)) < len(cycle.plan().times)
+
+    def carried_over(self) -> CarriedOver:
+        """The rest of the cycle for queries that have changed: which states serve them, and what is to do again."""
+        cycle = self.store.current()
+        if cycle is None or not self.query_changed():
+            raise UserError("no query has changed since the cycle began", hint="`slackwater plan` shows its plan")
+        return carried_over(Rest(self.preparation, cycle, _done(cycle)))
+
+    def carry_over(self, progress: Progress) -> None:
+        """Goes on with queries that have changed."""
+        cycle = self.store.current()
+        if cycle is None or not self.query_changed():
+            return
+        cycle.pins_file(len(_done(cycle)) + 1).unlink(missing_ok=True)  # of a run that is another one now
+        found = self.carried_over()
+        revision = RevisionRecord(
+            from_run=found.done + 1,
+            planned=now(),
+            reasons=tuple(f"changed: {word}" for word in self.changed_words(cycle)),
+            plan="",
+            expected=found.expected,
+            asks=True,
+            cost=found.cost,
+            static_cost=found.cost_anew,
+        )
+        answers = {name: _columns(fields) for name, fields in found.declared.items()}
+        cycle.revise(found.plan, revision, fingerprint(self.config), answers)
+        progress.note(f"the cycle goes on with the new text, from {found.plan.time(found.done + 1)} on")
+
+
+def _done(cycle: Cycle) -> list[Manifest]:
+    return _first_runs({manifest.run: manifest for manifest in cycle.readable()})
+
+
+def _first_runs(committed: Mapping[int, Manifest]) -> list[Manifest]:
+    """The runs that are done without a gap."""
+    return [committed[run] for run in takewhile(committed.__contains__, count(1))]
+
+
+def _expected(statistics: Statistics, sources: Mapping[str, Source], timeline: Timeline) -> Expected:
+    """What a plan's statistics say of what each source brings at each run."""
+    return {
+        name: tuple(
+            (change.inserts, change.updates, change.deletes) for change in map(statistics[name].change, timeline.runs)
+        )
+        for name, source in sources.items()
+        if source.changing and name in statistics
+    }
+
+
+def _columns(fields: Sequence[Field]) -> tuple[tuple[str, str], ...]:
+    return tuple((f.name, f.type.text) for f in fields)

@@ -1,0 +1,59 @@
+"""Two plans for the rest of a schedule, side by side: what each loads, keeps and delivers, run by run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from slackwater.plan.plan import Plan, Purpose, Step, answer_of
+
+Row = tuple[str, str, str]
+
+
+def side_by_side(before: Plan, after: Plan, done: int) -> str:
+    """As a text: a block of lines for every time, the plan in force on the left."""
+    table: list[Row] = [("", "plan in force", "planned now"), *rest_rows(before, after, done)]
+    widths = [max(len(row[i]) for row in table) for i in range(3)]
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table)
+
+
+def rest_rows(before: Plan, after: Plan, done: int) -> list[Row]:
+    """The same as rows: a time, and on either side one thing that is done then."""
+    found: list[Row] = []
+    for time in _merged(before.times[done:], after.times[done:]):
+        left, right = (_done_at(plan, time, done) for plan in (before, after))
+        for number, (one, other) in enumerate(zip_longest(left, right, fillvalue="")):
+            found.append(("" if number else time, one, other))
+    return found
+
+
+def _merged(before: Sequence[str], after: Sequence[str]) -> list[str]:
+    """The times of both, each in its order; those of one that the other has not stand before the next common one."""
+    found: list[str] = []
+    waiting = list(after)
+    for time in before:
+        if time in waiting:
+            found += waiting[: waiting.index(time)]
+            waiting = waiting[waiting.index(time) + 1 :]
+        found.append(time)
+    return [*found, *waiting]
+
+
+def _done_at(plan: Plan, time: str, done: int) -> list[str]:
+    if time not in plan.times[done:]:
+        return ["no run"]
+    steps = plan.run(plan.times.index(time) + 1)
+    states = {state.name: state for state in plan.states}
+    loaded = dict.fromkeys(name for step in steps for name in step.reads() if name in states)
+    lines = [f"load {name}" for name in loaded if states[name].run < plan.times.index(time) + 1]
+    return [*lines, *(_told(step) for step in steps)] or ["nothing"]
+
+
+def _told(step: Step) -> str:
+    match step.purpose:
+        case Purpose.OUTPUT:
+            return f"deliver {answer_of(step.answers)}"
+        case Purpose.SCRATCH:
+            return f"keep {step.name} for this run"
+        case Purpose.STATE:
+            return f"save {step.name}"
