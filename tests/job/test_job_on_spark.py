@@ -178,6 +178,16 @@ def test_formats_partitions_and_a_static_source(tmp_path: Path, spark: Session) 
         rows = [(k, f"n, {k}", k / 2, 10 * k, days[k % 2][0], k * k, days[k % 2][1]) for k in ks]
         assert room.answer() == rows
     verified(room, spark)
+    for told in room.job(spark).statistics():
+        assert told.whole is not None
+        assert told.whole.rows == (2 if told.source == "s" else 4)
+        runs = [arrived.times for arrived in told.arrivals]
+        assert runs == ([("10:00",)] if told.source == "s" else [("10:00",), ("24:00",)])
+        columns = told.whole.columns
+        if told.source != "s":
+            assert (columns["k"].distinct, columns["k"].range) == (4, (2.0, 5.0))
+        if told.source == "p":
+            assert dict(columns["day"].frequent) == {"007": 2.0, "x y": 2.0}
 
     def refused(message: str) -> None:
         with pytest.raises(UserError, match=message):

@@ -20,9 +20,18 @@ from tests.job.room import Room
 from slackwater.algebra.schema import Field
 from slackwater.algebra.types import BIGINT
 from slackwater.cli.main import DONE, FAILED, main
-from slackwater.errors import UserError
+from slackwater.errors import RunError, UserError
 from slackwater.job import counting
-from slackwater.job.batches import MOST, Batch, ColumnCounts, different, known_counts, merged, most_frequent
+from slackwater.job.batches import (
+    MOST,
+    Batch,
+    ColumnCounts,
+    different,
+    keep_counts,
+    known_counts,
+    merged,
+    most_frequent,
+)
 from slackwater.job.counting import SourceStatistics
 from slackwater.job.footers import FooterColumn, column_footers
 from slackwater.job.job import Job
@@ -155,6 +164,27 @@ def test_so_does_a_file_of_another_version(counted: Counted) -> None:
     counted.sales()
     with patch("slackwater.job.batches.VERSION", 99):
         assert known_counts(counted.job.store) == {}
+
+
+def test_a_column_of_another_type_is_counted_again(counted: Counted) -> None:
+    counted.sales()
+    store = counted.job.store
+    known = known_counts(store)["sales"]
+    keep_counts(store, {"sales": known.model_copy(update={"columns": {**known.columns, "price": "string"}})})
+    counted.sold("x", name="late")
+    assert [arrived.batch.rows for arrived in counted.sales().arrivals] == [8]
+    assert len(counted.passes) == 2
+
+
+def test_sketches_that_do_not_unite_are_made_again(counted: Counted) -> None:
+    """As if an older Spark had made them."""
+    counted.sales()
+    counted.room.arrive(2)
+    with patch.object(counting, "united", side_effect=RunError("no sketch of ours")):
+        found = counted.sales()
+    assert [arrived.batch.rows for arrived in found.arrivals] == [11]
+    assert whole(found).columns["cat"].distinct == 4
+    assert [len(columns) for columns in counted.passes] == [3, 3, 3]
 
 
 def test_arrivals_are_told_by_the_runs_that_read_them(counted: Counted) -> None:

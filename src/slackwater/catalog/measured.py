@@ -13,14 +13,12 @@ import pyarrow.compute as pc
 
 from slackwater.catalog.arrival import Change
 from slackwater.catalog.quantiles import STEPS, Bounds
-from slackwater.catalog.statistics import Arrival, Frequent, TableStatistics, position
+from slackwater.catalog.statistics import MOST_FREQUENT, Arrival, Frequent, TableStatistics, position
 
 Keys = Mapping[str, Iterable[Iterable[str]]]
 
 MANY = 1000
 """Rows of a table that is not small."""
-MOST = 32
-"""Frequent values that are kept of a column."""
 
 
 def measured(changes: Mapping[str, Sequence[Change]], keys: Keys | None = None) -> dict[str, TableStatistics]:
@@ -80,9 +78,9 @@ def _frequent(column: pa.ChunkedArray) -> Frequent:
     """All values where they are few, else those that are twice as frequent as most."""
     present = column.drop_null()
     counts = pc.value_counts(present).flatten()
-    most = pc.select_k_unstable(counts[1], min(MOST, len(counts[1])), [("counts", "descending")])
+    most = pc.select_k_unstable(counts[1], min(MOST_FREQUENT, len(counts[1])), [("counts", "descending")])
     told = zip(counts[0].take(most).to_pylist(), counts[1].take(most).to_pylist(), strict=True)
-    least = 0.0 if len(counts[0]) <= MOST else 2 * len(present) / len(counts[0])
+    least = 0.0 if len(counts[0]) <= MOST_FREQUENT else 2 * len(present) / len(counts[0])
     known = [(v if isinstance(v, str) else position(v), n / len(present)) for v, n in told if n >= least]
     return tuple(sorted(((v, share) for v, share in known if v is not None), key=lambda e: (-e[1], str(e[0]))))
 

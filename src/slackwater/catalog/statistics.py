@@ -38,6 +38,9 @@ class Arrival:
 Frequent = tuple[tuple[Constant, float], ...]
 """Values as predicates read constants, each with its share."""
 
+MOST_FREQUENT = 32
+"""Frequent values that are kept of a column."""
+
 
 @dataclass(frozen=True)
 class TableStatistics:

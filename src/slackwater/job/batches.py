@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from slackwater.algebra.predicates import Constant
 from slackwater.catalog.quantiles import merged as merged_bounds
+from slackwater.catalog.statistics import MOST_FREQUENT
 from slackwater.cost.estimate import unthinned
 from slackwater.errors import StateError
 from slackwater.job.manifest import Record, read_record, write_record
@@ -21,8 +22,6 @@ from slackwater.job.pins import FilePin
 from slackwater.job.store import Store
 
 VERSION = 2
-FREQUENT = 32
-"""Frequent values that are kept of a column."""
 MOST = 24
 """Batches that are kept of a source; beyond, the oldest are merged into one."""
 UNIQUE = 0.97
@@ -180,4 +179,4 @@ def most_frequent(found: Iterable[tuple[Constant, float]]) -> tuple[tuple[Consta
     for value, rows in found:
         added[value] += rows  # type: ignore[assignment]
     ordered = sorted(added.items(), key=lambda each: (-each[1], str(each[0])))
-    return tuple((value, float(rows)) for value, rows in ordered[:FREQUENT])
+    return tuple((value, float(rows)) for value, rows in ordered[:MOST_FREQUENT])

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slackwater.algebra.schema import Field
+from slackwater.errors import RunError
 from slackwater.job.batches import (
     MOST,
     Batch,
@@ -80,14 +81,20 @@ class Counting:
         if not now:
             return None
         names = [field.name for field in used]
-        kept = [] if known is None else [b for b in known.batches if is_good(b, now, names, full=self.full)]
+        alike = known is not None and all(known.columns.get(field.name) == field.type.text for field in used)
+        kept = [b for b in known.batches if is_good(b, now, names, full=self.full)] if known and alike else []
         new = uncounted(kept, now)
         if self.patient and kept and sum(p.size for p in new) < FEW * sum(p.size for p in now):
             new = []
         batches = [*kept, *(self._counted(source, pins, used) for pins in by_arrival(self.store, source.name, new))]
         if known is not None and tuple(batches) == known.batches:
             return known
-        return self._together(source, batches)
+        try:
+            return self._together(source, batches)
+        except RunError:  # sketches of another Spark, perhaps
+            if not kept:
+                raise
+            return self._source(source, None, now, used)
 
     def _together(self, source: Source, batches: list[Batch]) -> SourceCounts:
         if len(batches) > MOST:

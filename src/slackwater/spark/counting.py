@@ -20,15 +20,13 @@ from slackwater.algebra.predicates import Constant
 from slackwater.algebra.schema import Field
 from slackwater.algebra.types import Type
 from slackwater.catalog.quantiles import STEPS
-from slackwater.catalog.statistics import position
+from slackwater.catalog.statistics import MOST_FREQUENT, position
 from slackwater.engine.views import ADDING, CHANGE_TYPE, quoted_name, quoted_text
 from slackwater.errors import RunError
 from slackwater.spark.statements import our_error
 
 FINENESS = 12
 """Registers of a sketch, as a power of two: it is wrong by 1.6 %."""
-FREQUENT = 32
-"""Frequent values that are kept of a column."""
 TRACKED = 1000
 """Values that are watched while frequent ones are looked for: those of more than a few thousandths are found."""
 LONGEST = 100
@@ -92,8 +90,10 @@ def count_columns(
     plain = [field for field in fields if is_plain(field.type)]
     items = [f"count_if({DICE} < {share}) AS {name}" for name, share in _shares(rates)]
     items += [f"count_if({CHANGE_TYPE} = '{kind}') AS {kind}" for kind in KINDS if feed]
+    # A filter is asked of every row for every aggregate: none where all rows pass.
+    filters = ["" if share >= 1.0 and not feed else f" FILTER (WHERE {DICE} < {share})" for _, share in _shares(rates)]
     for number, field in enumerate(plain):
-        items += _items(number, field.type, rates, ends=field.name not in known)
+        items += _items(number, field.type, filters, ends=field.name not in known)
     columns = [f"{quoted_name(field.name)} AS c{number}" for number, field in enumerate(plain)]
     rolled = f"rand({SEED})"
     if feed:
@@ -117,27 +117,27 @@ def _shares(rates: Rates) -> tuple[tuple[str, float], ...]:
     return ("rows", 1.0), ("seen", rates.seen), ("sampled", rates.sampled)
 
 
-def _items(number: int, kind: Type, rates: Rates, *, ends: bool) -> list[str]:
+def _items(number: int, kind: Type, filters: Sequence[str], *, ends: bool) -> list[str]:
     name = f"c{number}"
-    every, seen, sampled = (f"FILTER (WHERE {DICE} < {share})" for _, share in _shares(rates))
+    every, seen, sampled = filters
     hashed = kind.text not in ("int", "bigint", "string")
     value = f"CASE WHEN {name} IS NOT NULL THEN xxhash64({name}) END" if hashed else name
-    sketch = f"hll_sketch_agg({value}, {FINENESS}) {seen}"
+    sketch = f"hll_sketch_agg({value}, {FINENESS}){seen}"
     items = [
         f"{sketch} AS s{number}",
         f"hll_sketch_estimate({sketch}) AS d{number}",
-        f"approx_top_k({name}, {FREQUENT}, {TRACKED}) {sampled} AS f{number}",
+        f"approx_top_k({name}, {MOST_FREQUENT}, {TRACKED}){sampled} AS f{number}",
     ]
     place = _place(name, kind)
     if ends:
-        items.append(f"count({name}) {every} AS n{number}")
+        items.append(f"count({name}){every} AS n{number}")
         if place is not None:
-            items += [f"min({place}) {every} AS l{number}", f"max({place}) {every} AS h{number}"]
+            items += [f"min({place}){every} AS l{number}", f"max({place}){every} AS h{number}"]
     if place is not None:
         steps = ", ".join(f"{step / STEPS}D" for step in range(STEPS + 1))
-        items.append(f"percentile_approx({place}, array({steps}), {ACCURACY}) {sampled} AS q{number}")
+        items.append(f"percentile_approx({place}, array({steps}), {ACCURACY}){sampled} AS q{number}")
     if kind.text == "string":
-        items.append(f"avg(octet_length({name})) {sampled} AS w{number}")
+        items.append(f"avg(octet_length({name})){sampled} AS w{number}")
     return items
 
 
