@@ -22,7 +22,8 @@ from tests.strategies.search import Search
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.types import quotients_as_doubles
 from slackwater.catalog.statistics import Arrival, Statistics
-from slackwater.cost.model import EngineCost
+from slackwater.cost.estimate import Estimate
+from slackwater.cost.model import CostModel, EngineCost
 from slackwater.cost.scattered import ScatteredCost
 from slackwater.engine.compile import step_sql
 from slackwater.engine.tables import Tables, in_spark_types
@@ -33,9 +34,20 @@ from slackwater.plan.serialize import plan_from_json, plan_to_json
 from slackwater.rules.normalize import normalize
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
+from slackwater.time.forms import Form
 from slackwater.time.timeline import Timeline
 
 FACTORS = (1.0, 0.0, 0.1, 10.0, 1000.0)
+
+
+class Remembering(ScatteredCost):
+    """Prices at which it pays to save what can be saved, and to load it whenever it is there."""
+
+    def save(self, form: Form, rows: Estimate) -> float:
+        return 0.01 * super().save(form, rows)
+
+    def load(self, form: Form, rows: Estimate) -> float:
+        return 0.001 * super().load(form, rows)
 
 
 @dataclass(frozen=True)
@@ -49,11 +61,14 @@ class Planner:
     methods: tuple[str, ...] | None
     disable: tuple[str, ...]
     seed: int | None
+    remembering: bool
     lost: int
     """Every so many-th state is not there any more; zero: all are."""
 
     def options(self) -> Options:
-        model = EngineCost() if self.seed is None else ScatteredCost(self.seed)
+        model: CostModel = EngineCost()
+        if self.seed is not None:
+            model = Remembering(self.seed) if self.remembering else ScatteredCost(self.seed)
         return Options(self.methods, self.disable, model=model, check_memo=True)
 
     def timeline(self, runs: int, deliver: str) -> Timeline:
@@ -105,6 +120,7 @@ def _planner(choices: Choices, done: int, more: int, runs: int) -> Planner:
         choices.pick(SUBSETS),
         tuple(choices.several(SWITCHES, 1, 3)) if choices.chance(4) else (),
         choices.below(1000) if choices.below(4) else None,
+        choices.below(4) > 0,
         choices.pick((0, 0, 2, 3)),
     )
 
