@@ -12,6 +12,7 @@ from rich.text import Text
 from slackwater.bench.frontend import FrontEndTimes, percentile, time_front_end
 from slackwater.bench.workloads import workload
 from slackwater.cli.bench_effectiveness import effectiveness
+from slackwater.cli.bench_estimates import estimates
 from slackwater.cli.bench_planning import planning
 from slackwater.cli.bench_runs import maintenance, progressive
 from slackwater.cli.bench_sharing import sharing
@@ -23,7 +24,7 @@ SLOWEST = 10
 STAGES = ("bind", "normalize", "canonical", "emit", "total")
 
 
-@click.group(commands=(planning, progressive, maintenance, effectiveness, sharing, wrong_day))
+@click.group(commands=(planning, progressive, maintenance, effectiveness, sharing, wrong_day, estimates))
 def bench() -> None:
     """Measure Slackwater itself."""
 

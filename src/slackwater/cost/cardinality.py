@@ -39,12 +39,22 @@ Essential = Mapping[tuple[Column, ...], tuple[Column, ...]]
 """Of a list of grouping keys, those that determine the others."""
 
 
+Factor = Callable[[Relation], float]
+"""By how much an operator's rows are more, or fewer, than its formula says."""
+
+
+def as_the_formula_says(_: Relation) -> float:
+    return 1.0
+
+
 @dataclass(eq=False)
 class Estimator:
     """Estimates expressions over leaves that `leaf` knows; each expression is worked out once."""
 
     leaf: Callable[[Relation], Estimate]
     essential: Essential = field(default_factory=dict)
+    factor: Factor = as_the_formula_says
+    """By how much an operator has more rows than its formula says: see `feedback`."""
     _known: dict[Relation, Estimate] = field(default_factory=dict, repr=False)
 
     def of(self, relation: Relation) -> Estimate:
@@ -72,12 +82,13 @@ class Estimator:
     def _(self, relation: Filter) -> Estimate:
         below = self.of(relation.input)
         kept = select(relation.predicate, below)
+        share = min(1.0, kept.share * self.factor(relation))
 
         def find(column: Column) -> Spread:
             narrowed = kept.narrowed.get(column)
-            return narrowed or below.spread(column).thinned(below.rows, kept.share)
+            return narrowed or below.spread(column).thinned(below.rows, share)
 
-        return Estimate(below.rows * kept.share, find, below.whole, below.keys, below.kept * kept.share)
+        return Estimate(below.rows * share, find, below.whole, below.keys, below.kept * share)
 
     @_of.register
     def _(self, relation: Project) -> Estimate:
@@ -89,7 +100,7 @@ class Estimator:
     @_of.register
     def _(self, relation: Join) -> Estimate:
         left, right = self.of(relation.left), self.of(relation.right)
-        met = match_of(relation, left, right)
+        met = match_of(relation, left, right).times(self.factor(relation), relation.kind, left, right)
         inner = left.rows * right.rows * met.pair
         alone = left.rows * (1.0 - met.left_hit)
         match relation.kind:
@@ -110,6 +121,7 @@ class Estimator:
         if not relation.keys:
             return Estimate(1.0, lambda _: Spread(1.0, 1.0), keys=(frozenset(),))
         count = group_count(self.essential.get(relation.keys, relation.keys), below)
+        count = min(below.rows, count * self.factor(relation))
         keys = frozenset(relation.keys)
         whole = count * below.whole / below.rows if below.rows > 0 else count
         calls = dict(relation.calls)
@@ -153,7 +165,7 @@ class Estimator:
     @_of.register
     def _(self, relation: Generate) -> Estimate:
         below = self.of(relation.input)
-        times = 1.0 if relation.names == (COPY,) else GENERATED_ROWS
+        times = 1.0 if relation.names == (COPY,) else GENERATED_ROWS * self.factor(relation)
         made = frozenset(relation.names)
 
         def find(column: Column) -> Spread | None:

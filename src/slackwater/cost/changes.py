@@ -27,7 +27,7 @@ from slackwater.algebra.relation import (
 )
 from slackwater.algebra.schema import Column
 from slackwater.cost.cardinality import Essential, group_count
-from slackwater.cost.estimate import NO_CHANGES, Changes, Estimate
+from slackwater.cost.estimate import NO_CHANGES, Changes, Estimate, drawn
 from slackwater.cost.selectivity import Match, match_of
 
 
@@ -76,9 +76,14 @@ class SelectivityMatrix:
 
 
 def changes_of(
-    node: Relation, inputs: Sequence[Step], before: Estimate, after: Estimate, essential: Essential
+    node: Relation,
+    inputs: Sequence[Step],
+    before: Estimate,
+    after: Estimate,
+    essential: Essential,
+    factor: float = 1.0,
 ) -> Changes:
-    """The change of an operator, from those of its inputs and its own versions."""
+    """The change of an operator, from those of its inputs and its own versions, which a factor has corrected."""
     if not any(step.moves for step in inputs):
         return NO_CHANGES
     match node:
@@ -88,21 +93,23 @@ def changes_of(
         case Union():
             return _sum(step.changes for step in inputs)
         case Expand():
-            return _times(inputs[0].changes, float(len(node.sets)))
+            return times(inputs[0].changes, float(len(node.sets)))
         case Join():
-            return _join(node, inputs[0], inputs[1], before, after)
+            return _join(node, inputs[0], inputs[1], before, after, factor)
         case Aggregate():
-            return _aggregate(node, inputs[0], before, after, essential)
+            return _aggregate(node, inputs[0], before, after, essential, factor)
         case Window():
             return _window(node, inputs[0])
         case Limit() if node.count is not None:
             return Changes(after.rows, 0.0, before.rows)
         case _:
             (below,) = inputs
-            return _times(below.changes, _passing(below, before, after))
+            return times(below.changes, _passing(below, before, after))
 
 
-def _aggregate(node: Aggregate, below: Step, before: Estimate, after: Estimate, essential: Essential) -> Changes:
+def _aggregate(
+    node: Aggregate, below: Step, before: Estimate, after: Estimate, essential: Essential, factor: float
+) -> Changes:
     """Touched groups are updated, except those that are new or gone.
 
     A group of n rows goes when all of them do: with chance (d/N)^n if d of N rows go. InQP's saturated case is n ≫ 1,
@@ -110,7 +117,7 @@ def _aggregate(node: Aggregate, below: Step, before: Estimate, after: Estimate, 
     """
     if not node.keys:
         return Changes(0.0, 1.0)
-    touched = min(touched_groups(node, below, essential), max(before.rows, after.rows))
+    touched = min(touched_groups(node, below, essential, factor), max(before.rows, after.rows))
     rows, coming = below.before.rows, below.changes
     leaving = coming.deletes + coming.updates
     gone = 0.0
@@ -122,11 +129,21 @@ def _aggregate(node: Aggregate, below: Step, before: Estimate, after: Estimate, 
     return Changes(new, max(0.0, touched - new - gone), gone)
 
 
-def touched_groups(node: Aggregate, below: Step, essential: Essential) -> float:
-    """How many groups a change has rows of."""
+def touched_groups(node: Aggregate, below: Step, essential: Essential, factor: float = 1.0) -> float:
+    """How many groups a change has rows of.
+
+    Where there are more or fewer groups than the formula says, its rows are drawn from so many; but rows whose groups
+    come with them are of more or fewer in proportion.
+    """
     if not node.keys:
         return 1.0
-    return group_count(essential.get(node.keys, node.keys), below.change)
+    keys = essential.get(node.keys, node.keys)
+    touched, rows = group_count(keys, below.change), below.change.rows
+    if factor == 1.0 or rows <= 0.0:
+        return touched
+    if any(below.change.spread(key).cluster is not None for key in keys):
+        return min(rows, factor * touched)
+    return min(rows, drawn(min(below.after.rows, factor * group_count(keys, below.after)), rows))
 
 
 def _window(node: Window, below: Step) -> Changes:
@@ -145,9 +162,9 @@ def _touched_share(keys: list[Column], below: Step) -> float:
     return min(1.0, _ratio(group_count(keys, below.change), present))
 
 
-def _join(node: Join, left: Step, right: Step, before: Estimate, after: Estimate) -> Changes:
-    old = match_of(node, left.before, right.before)
-    new = match_of(node, left.after, right.after)
+def _join(node: Join, left: Step, right: Step, before: Estimate, after: Estimate, factor: float) -> Changes:
+    old = match_of(node, left.before, right.before).times(factor, node.kind, left.before, right.before)
+    new = match_of(node, left.after, right.after).times(factor, node.kind, left.after, right.after)
     match node.kind:
         case JoinKind.INNER:
             return _inner(left, right, old, new)
@@ -239,8 +256,9 @@ def _sum(parts: Iterable[Changes]) -> Changes:
     return Changes(sum(p.inserts for p in found), sum(p.updates for p in found), sum(p.deletes for p in found))
 
 
-def _times(changes: Changes, times: float) -> Changes:
-    return Changes(changes.inserts * times, changes.updates * times, changes.deletes * times)
+def times(changes: Changes, factor: float) -> Changes:
+    """So many times as much of each kind."""
+    return Changes(changes.inserts * factor, changes.updates * factor, changes.deletes * factor)
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -28,7 +28,7 @@ from slackwater.algebra.predicates import (
     read_test,
     year_of,
 )
-from slackwater.algebra.relation import Join
+from slackwater.algebra.relation import Join, JoinKind
 from slackwater.algebra.scalar import Scalar, conjuncts, disjuncts
 from slackwater.algebra.schema import Column
 from slackwater.cost.estimate import Cluster, Estimate, Spread, none_of
@@ -279,6 +279,21 @@ class Match:
     right_hit: float
     left_single: bool = False
     right_single: bool = False
+
+    def times(self, factor: float, kind: JoinKind, left: Estimate, right: Estimate) -> Match:
+        """So many times as many matches, of an anti join so many times as many rows without one.
+
+        No row matches more often than always, and no row of a single side more than one.
+        """
+        if factor == 1.0:
+            return self
+        if kind is JoinKind.ANTI:
+            return replace(self, left_hit=1.0 - min(1.0, factor * (1.0 - self.left_hit)))
+        most = [1.0]
+        most += [1.0 / max(1.0, right.rows)] if self.left_single else []
+        most += [1.0 / max(1.0, left.rows)] if self.right_single else []
+        left_hit, right_hit = (min(1.0, factor * hit) for hit in (self.left_hit, self.right_hit))
+        return replace(self, pair=min(*most, factor * self.pair), left_hit=left_hit, right_hit=right_hit)
 
 
 @dataclass(frozen=True, slots=True)

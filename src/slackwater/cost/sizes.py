@@ -6,14 +6,16 @@ first expression, the one the query was written with, decides, so that all alter
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from slackwater.algebra.relation import Aggregate, Project, Relation, Scan
 from slackwater.algebra.schema import Column
 from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
 from slackwater.cost.cardinality import Essential, Estimator
-from slackwater.cost.changes import Step, changes_of, touched_groups
+from slackwater.cost.changes import Step, changes_of, times, touched_groups
 from slackwater.cost.estimate import NO_CHANGES, Changes, Cluster, Estimate, Spread, guess, thinned
+from slackwater.cost.feedback import Corrections
 from slackwater.cost.width import width_of
 from slackwater.memo.memo import Memo
 from slackwater.memo.positive import positive_part
@@ -29,17 +31,24 @@ Span = tuple[GroupId, int, Mask, Mask]
 
 
 class Sizes:
-    """Estimates of every form of a memo, each worked out once."""
+    """Estimates of every form of a memo, each worked out once; corrected by what was learned, if anything was."""
 
-    def __init__(self, memo: Memo, statistics: Statistics) -> None:
+    def __init__(self, memo: Memo, statistics: Statistics, corrections: Corrections | None = None) -> None:
         self.memo = memo
         self.statistics = statistics
+        self.corrections = corrections if corrections is not None else Corrections.none(memo)
         self._versions: dict[Version, Estimate] = {}
         self._steps: dict[Span, Step] = {}
         self._needed: dict[GroupId, frozenset[Column]] = {}
         self._readers: dict[GroupId, list[tuple[GroupId, Relation]]] | None = None
         self._essential: Essential | None = None
         self._widths: dict[Column, float] | None = None
+
+    def on(self, statistics: Statistics, corrections: Corrections) -> Sizes:
+        """The same memo with other statistics."""
+        found = Sizes(self.memo, statistics, corrections)
+        found._essential = self.essential
+        return found
 
     def table(self, name: str) -> TableStatistics:
         return self.statistics.get(name, UNKNOWN_TABLE)
@@ -64,19 +73,21 @@ class Sizes:
 
     def version(self, group: GroupId, interval: int, mask: Mask) -> Estimate:
         """A relation with some tables read at the new end of an interval, the others at the old one."""
+        key = self._named(group, interval, mask)
+        known = self._versions.get(key)
+        if known is None:
+            known = self._versions[key] = self._version(*key, self.corrections.of_group(group))
+        return known
+
+    def _named(self, group: GroupId, interval: int, mask: Mask) -> Version:
+        """The one name of a version: an old one is the new one of the interval before."""
         tables = self.memo[group].tables
         mask = restricted(mask, tables)
         if not tables:
-            interval = 0
-        elif mask == OLD:
-            interval, mask = interval - 1, tables
-        key = (group, interval, mask)
-        known = self._versions.get(key)
-        if known is None:
-            known = self._versions[key] = self._version(group, interval, mask)
-        return known
+            return group, 0, mask
+        return (group, interval - 1, tables) if mask == OLD else (group, interval, mask)
 
-    def _version(self, group: GroupId, interval: int, mask: Mask) -> Estimate:
+    def _version(self, group: GroupId, interval: int, mask: Mask, factor: float) -> Estimate:
         def leaf(relation: Relation) -> Estimate:
             if isinstance(relation, GroupLeaf):
                 return self.version(relation.group, interval, mask)
@@ -84,7 +95,7 @@ class Sizes:
             return self._table_version(relation, max(0, interval))
 
         home = self.memo[group]
-        found = Estimator(leaf, self.essential).of(home.expressions[0])
+        found = Estimator(leaf, self.essential, lambda _: factor).of(home.expressions[0])
         return replace(found, keys=home.properties.keys or found.keys)
 
     def _table_version(self, scan: Scan, run: int) -> Estimate:
@@ -116,13 +127,21 @@ class Sizes:
         node = home.expressions[0]
         if isinstance(node, Scan):
             return Step(before, after, self._table_change(node, interval))
-        inputs = [
-            self.step(below.group, interval, since, until) for below in node.inputs if isinstance(below, GroupLeaf)
-        ]
-        changes = changes_of(node, inputs, before, after, self.essential)
-        if not home.retracts:
-            changes = Changes(changes.inserts)
+        inputs = self._inputs(group, interval, since, until)
+        changes = self._changes(group, inputs, before, after, self.corrections.of_group(group))
+        changes = times(changes, self.corrections.of_change(group))
         return Step(before, after, self._sample(after, changes, interval))
+
+    def _inputs(self, group: GroupId, interval: int, since: Mask, until: Mask) -> list[Step]:
+        below = (leaf.group for leaf in self.memo[group].expressions[0].inputs if isinstance(leaf, GroupLeaf))
+        return [self.step(each, interval, since, until) for each in below]
+
+    def _changes(
+        self, group: GroupId, inputs: Sequence[Step], before: Estimate, after: Estimate, factor: float
+    ) -> Changes:
+        home = self.memo[group]
+        changes = changes_of(home.expressions[0], inputs, before, after, self.essential, factor)
+        return changes if home.retracts else Changes(changes.inserts)
 
     def _table_change(self, scan: Scan, interval: int) -> Estimate:
         known = self.table(scan.table.name)
@@ -157,7 +176,9 @@ class Sizes:
         if not isinstance(node, Aggregate) or not isinstance(node.input, GroupLeaf):
             return self._delta(form, interval)
         below = self.step(node.input.group, interval, form.since, form.until)
-        touched = Changes(touched_groups(node, below, self.essential))
+        known = self.corrections
+        count = touched_groups(node, below, self.essential, known.of_group(form.group))
+        touched = Changes(min(below.change.rows, count * known.of_change(form.group)) if known else count)
         keys = frozenset(node.keys)
         return Estimate(
             touched.changes,
@@ -172,6 +193,21 @@ class Sizes:
         part = positive_part(self.memo, self.memo[form.group].leaf)
         before = self.version(part.group, interval, form.since).rows if part is not None else 0.0
         return self._sample(after, Changes(max(0.0, after.rows - before)), interval)
+
+    # --- trying a factor ---------------------------------------------------------------------------------------------
+
+    def tried(self, form: Form, interval: int, factor: float) -> float:
+        """The rows of a form if its operator had so many times what its formula says: what is below stays."""
+        group, since, until = form.group, form.since, form.until
+        after = self._version(*self._named(group, interval, until), factor)
+        if form.kind is Kind.SNAPSHOT:
+            return after.rows
+        before = self._version(*self._named(group, interval, since), factor)
+        inputs = self._inputs(group, interval, since, until)
+        node = self.memo[group].expressions[0]
+        if form.partial and isinstance(node, Aggregate):
+            return touched_groups(node, inputs[0], self.essential, factor)
+        return self._changes(group, inputs, before, after, factor).changes
 
     # --- what the memo knows beside ----------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query
 from slackwater.algebra.types import quotients_as_doubles
 from slackwater.catalog.arrival import Change
+from slackwater.cost.feedback import Day, History, Seen
 from slackwater.cost.model import CostModel, EngineCost
 from slackwater.cost.objective import Objective
 from slackwater.cost.scattered import ScatteredCost
@@ -62,6 +63,16 @@ class Simulation:
     """Rows of every step, in the order of execution."""
     planning: Planning = field(repr=False)
 
+    @property
+    def day(self) -> Day:
+        """What a later plan may learn from it, as `history`."""
+        subjects = {step.name: step.subject for step in self.plan.steps}
+        seen = ((subjects[step.step], float(step.rows)) for step in self.rows)
+        return Day(
+            {name: known.arrivals for name, known in self.planning.cells.statistics.items()},
+            tuple(Seen(subject, rows) for subject, rows in seen if subject is not None),
+        )
+
 
 def simulate(
     sql: str,
@@ -79,12 +90,13 @@ def simulate(
     cost: CostModel | None = None,
     objective: Objective | None = None,
     measured: bool = False,
+    history: History = (),
 ) -> Simulation:
     """Plans and executes a query over given arrivals.
 
     `arrivals` has for every table one `pyarrow.Table` or `Change` a run; `keys` its unique columns. `seed` draws all
     prices at random, to try plans that are not the best; `measured` counts the rows of every form on the data instead
-    of estimating them.
+    of estimating them, `history` are days that were simulated before.
     """
     return Simulator(arrivals, keys=keys).simulate(
         sql,
@@ -99,6 +111,7 @@ def simulate(
         cost=cost,
         objective=objective,
         measured=measured,
+        history=history,
     )
 
 
@@ -107,11 +120,11 @@ class Simulator:
 
     def __init__(
         self,
-        arrivals: Mapping[str, Sequence[pa.Table | Change]],
+        arrivals: Mapping[str, Sequence[pa.Table | Change]] | Tables,
         *,
         keys: Mapping[str, Iterable[Iterable[str]]] | None = None,
     ) -> None:
-        self._tables = Tables(arrivals, keys)
+        self._tables = arrivals if isinstance(arrivals, Tables) else Tables(arrivals, keys)
         self._queries: dict[str, Query] = {}
 
     @quotients_as_doubles()
@@ -130,6 +143,7 @@ class Simulator:
         cost: CostModel | None = None,
         objective: Objective | None = None,
         measured: bool = False,
+        history: History = (),
         check_memo: bool = False,
         batch: bool = True,
     ) -> Simulation:
@@ -148,6 +162,7 @@ class Simulator:
             cost=cost,
             objective=objective,
             measured=measured,
+            history=history,
             check_memo=check_memo,
         )
         results, rows = self._execute(planning.plan)
@@ -169,6 +184,7 @@ class Simulator:
         cost: CostModel | None = None,
         objective: Objective | None = None,
         measured: bool = False,
+        history: History = (),
         check_memo: bool = False,
     ) -> Planning:
         """The plan that `simulate` would execute."""
@@ -180,6 +196,7 @@ class Simulator:
             objective,
             exact=True,
             measure=self._count if measured else None,
+            history=history,
             check_memo=check_memo,
         )
         timeline = self._timeline(schedule, weights, deliver)

@@ -7,11 +7,12 @@ schema of its own and goes with it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 from weakref import finalize
 
 import pyarrow as pa
@@ -36,6 +37,8 @@ SETTINGS: Mapping[str, str] = {
 answer now and then, as threads happen to run (duckdb/duckdb#22963). Where statistics say that an anti join's comparison
 always holds, it drops all rows, though the other side may have none to compare with. And where it makes an aggregate of
 the first row of a window, it mixes up columns and stops with an internal error."""
+
+_ONE_ROW = ("UNGROUPED_AGGREGATE", "DUMMY_SCAN")
 
 _NUMBERS = count(1)
 
@@ -107,6 +110,16 @@ class Tables:
         """What a text in DuckDB's dialect answers."""
         return self._connection.execute(text).to_arrow_table()
 
+    def expected(self, text: str) -> float:
+        """How many rows DuckDB itself expects of a text, with all of its optimizers at work."""
+        self._run("SET disabled_optimizers = ''")
+        try:
+            told = self._connection.execute(f"EXPLAIN (FORMAT JSON) {text}").fetchone()
+        finally:
+            self._run(f"SET disabled_optimizers = '{SETTINGS['disabled_optimizers']}'")
+        explained: list[_Operator] = json.loads(told[1]) if told else []
+        return _expected(explained[0])
+
     def batch(self, text: str, run: int) -> pa.Table:
         """What a query over the tables' own names answers on the inputs of a run."""
         self._run(f"SET search_path = '{self._database}.run_{run},{self._database}.main'")
@@ -148,6 +161,25 @@ class States:
 
     def query(self, text: str) -> pa.Table:
         return self._connection.execute(text).to_arrow_table()
+
+
+class _Operator(TypedDict):
+    """An operator as DuckDB explains it."""
+
+    name: str
+    children: list[_Operator]
+    extra_info: dict[str, str]
+
+
+def _expected(node: _Operator) -> float:
+    """An operator's estimate; of one that DuckDB gives none, what follows from its inputs'."""
+    told = node["extra_info"].get("Estimated Cardinality")
+    if told is not None:
+        return float(told)
+    below = [_expected(child) for child in node["children"]]
+    if node["name"] in _ONE_ROW:
+        return 1.0
+    return sum(below) if node["name"] == "UNION" else next(iter(below), 0.0)
 
 
 def _drop(connection: DuckDBPyConnection, database: str) -> None:

@@ -18,6 +18,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from slackwater.cost.feedback import Subject
 from slackwater.errors import Place, StateError
 from slackwater.job.pins import FilePin
 from slackwater.plan.plan import ONLY
@@ -83,6 +84,8 @@ class StepRecord(Record):
     skipped: bool = False
     recomputed: bool = False
     measured: dict[str, float | int | None] = {}
+    subject: Subject | None = None
+    """What it computed, told so that later plans know it again."""
 
 
 class Manifest(Record):

@@ -17,6 +17,7 @@ from slackwater.algebra.relation import Limit, Output, Project, Query, Scan
 from slackwater.algebra.schema import Column, ColumnId, Field, TableSchema
 from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
+from slackwater.cost.feedback import History
 from slackwater.cost.model import EngineCost
 from slackwater.errors import UnsupportedError, UserError
 from slackwater.job.sections import JobConfig, JobQuery, Refresh
@@ -104,6 +105,7 @@ def plan_job(
     states_by_key: bool = False,
     timeline: Timeline | None = None,
     past: Past | None = None,
+    history: History = (),
 ) -> Planned:
     """The plan of a job's cycle, by its refresh policy and, where they are named, by some methods only.
 
@@ -111,7 +113,7 @@ def plan_job(
     """
     day = Day(timeline or config.timeline, past)
     refresh = config.refresh
-    options = options_for(refresh, methods, states_by_key=states_by_key)
+    options = replace(options_for(refresh, methods, states_by_key=states_by_key), history=history)
     naming = Canonicalizer()
     queries: dict[str, Query] = {}
     reasons: dict[str, str] = {}
@@ -133,7 +135,7 @@ def plan_job(
         plan = text_plan(config, declared, planning.plan, day)
         return Planned(plan, queries, statistics, planning, options, reasons)
     idle = _why_not_early(planning.plan, day) if refresh is Refresh.AUTO else ""
-    if idle and not _pays_to_rewrite(queries, planning, day, statistics):
+    if idle and not _pays_to_rewrite(queries, planning, day, statistics, history):
         plan = text_plan(config, declared, planning.plan, day)
         why = {name: reasons.get(name, idle) for name in config.queries}
         return Planned(plan, queries, statistics, planning, options, why)
@@ -152,10 +154,13 @@ def _why_not_early(plan: Plan, day: Day) -> str:
     return f"what early runs could do promises {promised:.1f} %, less than estimates can tell apart"
 
 
-def _pays_to_rewrite(queries: Mapping[str, Query], planning: Planning, day: Day, statistics: Statistics) -> bool:
+def _pays_to_rewrite(
+    queries: Mapping[str, Query], planning: Planning, day: Day, statistics: Statistics, history: History
+) -> bool:
     """Whether the batch plan promises much over the queries as they are written, each by itself."""
     past = replace(day.past, rows={}) if day.past is not None else None
-    as_written = Options(methods=(), disable=tuple(rule.name for rule in EXPLORE_RULES))
+    disabled = tuple(rule.name for rule in EXPLORE_RULES)
+    as_written = Options(methods=(), disable=disabled, history=history)
     written = sum(
         plan_queries({name: query}, statistics, day.timeline, as_written, past).plan.rank
         for name, query in queries.items()
@@ -202,13 +207,14 @@ def _with_texts(
     estimated: Sequence[Step] = (),
 ) -> Plan:
     """A plan that also answers queries by their text."""
-    known = {step.name: (step.rows, step.cost) for step in estimated}
+    known = {step.name: step for step in estimated}
     steps = list(plan.steps)
     for name in names:
         for run in sorted(run for run in day.timeline.due(name) if run > day.done):
             step = _text_step(name, run, declared[name])
-            rows, cost = known.get(step.name, (0.0, 0.0))
-            steps.append(replace(step, rows=rows, cost=cost))
+            if (like := known.get(step.name)) is not None:
+                step = replace(step, rows=like.rows, cost=like.cost, subject=like.subject, by_history=like.by_history)
+            steps.append(step)
     return replace(plan, steps=tuple(sorted(steps, key=lambda step: step.run)))
 
 

@@ -15,6 +15,7 @@ from slackwater.engine.views import CHANGE_TYPE
 from slackwater.errors import Place, UnsupportedError, UserError
 from slackwater.job.batches import SourceCounts, known_counts
 from slackwater.job.counting import Counting, SourceStatistics, is_current, shown
+from slackwater.job.feedback import history_of
 from slackwater.job.forecasts import whole_cycles
 from slackwater.job.pins import FilePin, listed
 from slackwater.job.planning import Planned, plan_job
@@ -52,7 +53,7 @@ class Preparation:
     store: Store
     session: Callable[[], Session]
     known: Statistics | None = None
-    """What is known of the sources already: then nothing is counted."""
+    """What is known of the sources already: then nothing is counted, and earlier cycles are not asked."""
     methods: tuple[str, ...] | None = None
     """The methods to plan with; all of them unless told."""
 
@@ -85,6 +86,7 @@ class Preparation:
             states_by_key=engine.by_key,
             timeline=timeline,
             past=past,
+            history=history_of(self.store) if self.known is None else (),
         )
 
     def declared(self, sources: Mapping[str, Source]) -> dict[str, tuple[Field, ...]]:

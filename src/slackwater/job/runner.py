@@ -228,6 +228,7 @@ def _step_record(compiled: Compiled, rows: int | None, measured: Measured | None
         skipped=target is None,
         recomputed=target is not None and target.recomputed,
         measured={} if measured is None else measured.to_json(),
+        subject=step.subject,
     )
 
 

@@ -121,11 +121,13 @@ class StepBuilder:
             size=size.rows * (size.width or row_width(key[0].form)),
             benefit=self.saved[key],
             identity=self._identities.of(key[0]),
+            subject=self.cells.subject(key[0]),
+            by_history=self.cells.by_history(key[0]),
         )
 
     def _output(self, delivery: Delivery) -> Step:
         relation, rules, cost = self._read(delivery.key, delivery.run)
-        rows = self.cells.estimate(delivery.key[0]).rows
+        cell = delivery.key[0]
         query = delivery.query.with_relation(relation)
         return Step(
             delivery.run,
@@ -134,10 +136,12 @@ class StepBuilder:
             relation,
             answer_of(delivery.name),
             rules,
-            rows,
+            self.cells.estimate(cell).rows,
             cost,
             query,
             answers=delivery.name,
+            subject=self.cells.subject(cell),
+            by_history=self.cells.by_history(cell),
         )
 
     def _read(self, key: Key, run: int) -> tuple[Relation, tuple[str, ...], float]:

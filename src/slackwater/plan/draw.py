@@ -12,6 +12,7 @@ from html import escape
 
 from slackwater.algebra.relation import Scan
 from slackwater.plan.explain import (
+    by_history,
     count,
     loads,
     meaning,
@@ -145,7 +146,7 @@ def _html(plan: Plan) -> Iterator[str]:
 
 
 def _html_step(plan: Plan, step: Step) -> Iterator[str]:
-    notes = [f"about {count(step.rows)}"]
+    notes = [f"about {count(step.rows)}{by_history(step)}"]
     notes += [f"for {', '.join(plan.time(r) for r in readers(plan, step))}"] if readers(plan, step) else []
     notes += [f"loads {', '.join(loads(plan, step))}"] if loads(plan, step) else []
     notes += [f"serves {', '.join(plan.serves(step))}"] if any(plan.queries) else []

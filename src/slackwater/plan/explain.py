@@ -14,6 +14,9 @@ from slackwater.algebra.show import show
 from slackwater.plan.plan import Plan, Purpose, Step, answer_of
 
 _SOURCE = re.compile(r"^(?P<table>.+)__(?P<kind>[vd])(?P<run>\d+)$")
+MARKED = 1.1
+"""Corrections by less than this are not worth a mark."""
+
 _RUN = re.compile(r"\b(at|after) run (\d+)\b")
 
 
@@ -127,6 +130,14 @@ def count(rows: float) -> str:
     return f"{number(round(rows, 1))} row{'' if round(rows, 1) == 1 else 's'}"
 
 
+def by_history(step: Step) -> str:
+    """A mark at rows that earlier cycles have corrected: how many times what the formulas say."""
+    factor = step.by_history
+    if max(factor, 1.0 / factor if factor > 0.0 else MARKED) < MARKED:
+        return ""
+    return f", by history × {factor:.3g}"
+
+
 def _run_lines(plan: Plan, run: int, *, costs: bool, rows: bool) -> Iterator[str]:
     heading = [f"run {run} of {len(plan.times)}"]
     heading += [plan.time(run)] if plan.time(run) != f"run {run}" else []
@@ -151,7 +162,7 @@ def _step_lines(plan: Plan, step: Step, *, costs: bool, rows: bool) -> Iterator[
             title = f"keep {step.name} for this run"
         case Purpose.OUTPUT:
             title = f"deliver {answer_of(step.answers)}"
-    notes = [f"about {count(step.rows)}"] if rows else []
+    notes = [f"about {count(step.rows)}{by_history(step)}"] if rows else []
     notes += [f"cost {number(step.cost)}"] if costs else []
     yield title + (f" ({', '.join(notes)})" if notes else "")
     if step.purpose is not Purpose.OUTPUT:

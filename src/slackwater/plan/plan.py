@@ -13,6 +13,7 @@ from typing import Final
 
 from slackwater.algebra.relation import Query, Relation, Scan, Union
 from slackwater.algebra.schema import Column
+from slackwater.cost.feedback import Subject
 from slackwater.cost.objective import Vector
 from slackwater.plan.identity import Identity
 
@@ -54,6 +55,10 @@ class Step:
     """The columns by whose hash a state is laid out, where readers save an exchange by that."""
     identity: Identity | None = None
     """What is saved, in lasting words: a later planning finds it again by them."""
+    subject: Subject | None = None
+    """What it computes, told so that other plans know it again."""
+    by_history: float = 1.0
+    """By what factor earlier cycles have corrected its rows."""
 
     def reads(self) -> tuple[str, ...]:
         """Names of the tables and states it scans."""

@@ -15,6 +15,7 @@ from functools import partial
 from slackwater.algebra.relation import Join, JoinKind, Query, Relation, Scan
 from slackwater.algebra.schema import Column
 from slackwater.catalog.statistics import Statistics
+from slackwater.cost.feedback import History
 from slackwater.cost.model import CostModel, EngineCost
 from slackwater.cost.objective import Objective, Vector, WeightedSum, checked, early_is_best
 from slackwater.memo.check import MemoCheck
@@ -56,6 +57,8 @@ class Options:
     """Whether the statistics are the truth, so that what they call empty is empty."""
     measure: Measure | None = None
     """Counts rows instead of estimating them, where the data is at hand."""
+    history: History = ()
+    """What earlier cycles have counted: estimates are corrected by it."""
     keeping: bool = False
     """Whether every query must use changing rows of an earlier run, even where batch is cheaper: to compare."""
     sharing: bool = True
@@ -121,7 +124,14 @@ def plan_queries(
     done = past.done if past is not None else 0
     kept = past.kept(memo) if past is not None else {}
     counted = past.sizes(kept) if past is not None else {}
-    cells = Cells(memo, statistics, exact=settings.exact, measure=settings.measure, counted=counted)
+    cells = Cells(
+        memo,
+        statistics,
+        exact=settings.exact,
+        measure=settings.measure,
+        counted=counted,
+        history=settings.history,
+    )
     objective = checked(settings.objective_of(timeline), timeline.last)
     deliveries = tuple(
         Delivery((cells.cell(root, run), run), run, name, queries[name])

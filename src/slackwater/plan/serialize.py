@@ -35,13 +35,14 @@ from slackwater.algebra.scalar import Scalar
 from slackwater.algebra.schema import Column, ColumnId, Field, TableSchema
 from slackwater.algebra.types import Type
 from slackwater.algebra.written import read_scalar, write_scalar
+from slackwater.cost.feedback import Subject
 from slackwater.errors import InternalError, Place, SlackwaterError, UserError
 from slackwater.plan.identity import Identity
 from slackwater.plan.plan import ONLY, Plan, Purpose, Step
 from slackwater.time.forms import Kind
 
 FORMAT = "slackwater-plan"
-VERSION = 3
+VERSION = 4
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 Entry = dict[str, Json]
@@ -122,6 +123,18 @@ class _Writer:
             **({"answers": step.answers} if step.answers else {}),
             "by": [step.relation.columns.index(column) for column in step.by],
             **({} if step.identity is None else {"identity": self._identity(step.identity)}),
+            "subject": None if step.subject is None else self._subject(step.subject),
+            **({"by_history": step.by_history} if step.by_history != 1.0 else {}),
+        }
+
+    def _subject(self, subject: Subject) -> Entry:
+        return {
+            "identity": subject.identity,
+            "kind": subject.kind.value,
+            "partial": subject.partial,
+            "interval": subject.interval,
+            "since": list(subject.since),
+            "until": list(subject.until),
         }
 
     def _identity(self, identity: Identity) -> Entry:
@@ -329,6 +342,18 @@ class _Reader:
             _string(entry.get("answers", ONLY)),
             tuple(relation.columns[_integer(position)] for position in _sequence(entry.get("by", []))),
             self._identity(_entry(entry["identity"])) if "identity" in entry else None,
+            None if entry["subject"] is None else self._subject(_entry(entry["subject"])),
+            _number(entry.get("by_history", 1.0)),
+        )
+
+    def _subject(self, entry: dict[str, object]) -> Subject:
+        return Subject(
+            _text(entry, "identity"),
+            Kind(_text(entry, "kind")),
+            _truth(entry["partial"]),
+            _integer(entry["interval"]),
+            _texts(entry, "since"),
+            _texts(entry, "until"),
         )
 
     def _identity(self, entry: dict[str, object]) -> Identity:

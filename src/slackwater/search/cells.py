@@ -14,6 +14,8 @@ from slackwater.algebra.relation import Aggregate, Join, JoinKind, Relation, Sca
 from slackwater.catalog.statistics import Statistics, TableStatistics
 from slackwater.cost.cardinality import Estimator
 from slackwater.cost.estimate import Estimate
+from slackwater.cost.feedback import History, Subject
+from slackwater.cost.learning import learned
 from slackwater.cost.sizes import Sizes
 from slackwater.errors import InternalError
 from slackwater.memo.group import Alternative
@@ -51,6 +53,7 @@ class Cells:
         exact: bool = False,
         measure: Measure | None = None,
         counted: Mapping[Cell, float] | None = None,
+        history: History = (),
     ) -> None:
         self.memo = memo
         self.measure = measure
@@ -61,7 +64,9 @@ class Cells:
         self._instances: dict[tuple[int, int], Relation] = {}
         self._inputs: dict[tuple[Relation, int], tuple[Cell, ...]] = {}
         self._trees: dict[tuple[int, tuple[bool, ...]], Relation] = {}
-        self.sizes = Sizes(memo, statistics)
+        self.corrections = learned(memo, statistics, history)
+        self.sizes = Sizes(memo, statistics, self.corrections)
+        self._formulas = Sizes(memo, statistics)
         self._estimates: dict[Cell, Estimate] = {}
         self._estimators: dict[int, Estimator] = {}
         self._empty: dict[Cell, bool] = {}
@@ -190,6 +195,17 @@ class Cells:
         found = self.sizes.of(cell.form, cell.interval)
         return replace(found, rows=self.counted[cell]) if cell in self.counted else found
 
+    def by_history(self, cell: Cell) -> float:
+        """By what factor earlier cycles have corrected the estimate of a cell."""
+        if not self.corrections or self.measure is not None or cell in self.counted or self.is_empty(cell):
+            return 1.0
+        plain = self._formulas.of(cell.form, cell.interval).rows
+        return self.estimate(cell).rows / plain if plain > 0.0 else 1.0
+
+    def subject(self, cell: Cell) -> Subject:
+        """What a cell is, for plans of other days."""
+        return Subject.of(self.corrections.identities, cell.form, cell.interval)
+
     def estimator(self, interval: int) -> Estimator:
         """Estimates expressions over forms in an interval."""
         known = self._estimators.get(interval)
@@ -200,7 +216,7 @@ class Cells:
                     raise InternalError(f"{type(relation).__name__} is no leaf of a form's expression")
                 return self.estimate(self.cell(relation, interval))
 
-            known = self._estimators[interval] = Estimator(leaf, self.sizes.essential)
+            known = self._estimators[interval] = Estimator(leaf, self.sizes.essential, self.corrections.of)
         return known
 
     def sources(self, cell: Cell) -> Relation:

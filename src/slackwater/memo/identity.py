@@ -1,0 +1,135 @@
+"""What a relation is, told so that another plan on another day knows it again.
+
+An identity says all that decides how many rows a relation has, over base tables and canonical columns: no number of a
+group or run, no order of conjuncts, of joins or of branches, no columns that are merely computed or carried along. Two
+relations of one identity have the same number of rows on the same data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+from slackwater.algebra.predicates import matched_sides
+from slackwater.algebra.relation import (
+    Aggregate,
+    Expand,
+    Filter,
+    Generate,
+    Join,
+    JoinKind,
+    Limit,
+    Project,
+    Relation,
+    Scan,
+    Union,
+    Values,
+    Window,
+)
+from slackwater.algebra.scalar import Scalar, conjuncts
+from slackwater.memo.memo import Memo
+from slackwater.time.forms import Form, GroupId, GroupLeaf
+
+_COPY = re.compile(r"~\d+")
+"""What the canonical name of a column ends in, where a relation is there for a second time."""
+
+Block = tuple[tuple[str, ...], frozenset[str]]
+"""Filters and inner joins over some inputs, in whatever order: the inputs' identities and all conjuncts."""
+
+
+class Identities:
+    """The identities of a memo's groups, each worked out once."""
+
+    def __init__(self, memo: Memo) -> None:
+        self.memo = memo
+        self._blocks: dict[GroupId, Block] = {}
+        self._tables: dict[GroupId, frozenset[str]] = {}
+
+    def of(self, group: GroupId) -> str:
+        """The identity of a group."""
+        inputs, tests = self._block(group)
+        return inputs[0] if len(inputs) == 1 and not tests else _digest("rows", *inputs, "where", *sorted(tests))
+
+    def tables(self, relation: Relation) -> frozenset[str]:
+        """The base tables below a relation over groups or forms."""
+        match relation:
+            case GroupLeaf() | Form():
+                known = self._tables.get(relation.group)
+                if known is None:
+                    known = self._tables[relation.group] = self.tables(self.memo[relation.group].expressions[0])
+                return known
+            case Scan():
+                return frozenset((relation.table.name,))
+            case _:
+                return frozenset[str]().union(*map(self.tables, relation.inputs))
+
+    def _block(self, group: GroupId) -> Block:
+        known = self._blocks.get(group)
+        if known is None:
+            known = self._blocks[group] = self._made_of(self.memo[group].expressions[0])
+        return known
+
+    def _made_of(self, node: Relation) -> Block:
+        match node:
+            case GroupLeaf():
+                return self._block(node.group)
+            case Project():
+                return self._made_of(node.input)
+            case Filter():
+                inputs, tests = self._made_of(node.input)
+                return inputs, tests | texts_of(node.predicate)
+            case Join(kind=JoinKind.INNER):
+                (left, one), (right, other) = self._made_of(node.left), self._made_of(node.right)
+                return tuple(sorted((*left, *right))), one | other | texts_of(node.condition)
+            case _:
+                return (_digest(*self._told(node)),), frozenset()
+
+    def _told(self, node: Relation) -> Iterable[str]:
+        below = [self._whole(part) for part in node.inputs]
+        match node:
+            case Scan():
+                return "table", node.table.name.lower()
+            case Values():
+                return "values", *("|".join(cell.text for cell in row) for row in node.rows)
+            case Join():
+                return f"{node.kind} join", *below, *sorted(texts_of(node.condition))
+            case Aggregate():
+                # Sums are changed by rows that leave the groups as they are, so a change of theirs is another one.
+                return "distinct" if node.is_distinct else "groups", *below, *sorted(c.id for c in node.keys)
+            case Union():
+                return "union", *sorted(below)
+            case Limit():
+                return "limit", str(node.count), str(node.offset), *below
+            case Expand():
+                return "sets", *map(str, node.sets), *(source.id for _, source in node.keys), *below
+            case Window():
+                partitions = (",".join(sorted(c.id for c in call.partition)) for _, call in node.calls)
+                return "window", *sorted(partitions), *below
+            case Generate():
+                return "generate", node.generator.text, str(node.keep_empty), *below
+            case _:
+                return type(node).__name__, *below
+
+    def _whole(self, below: Relation) -> str:
+        assert isinstance(below, GroupLeaf)
+        return self.of(below.group)
+
+
+def texts_of(predicate: Scalar) -> frozenset[str]:
+    """A conjunction as texts that do not depend on the order of its parts, nor on that of what is equated."""
+    return frozenset(_text(part) for part in conjuncts(predicate))
+
+
+def without_copies(text: str) -> str:
+    """A text in which all copies of a relation are called alike."""
+    return _COPY.sub("", text)
+
+
+def _text(part: Scalar) -> str:
+    sides = matched_sides(part)
+    return " = ".join(sorted(side.text for side in sides)) if sides is not None else part.text
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.blake2s("\x1f".join(parts).encode(), digest_size=8).hexdigest()
