@@ -82,17 +82,24 @@ def test_a_day_by_command(job: Path, read: Read) -> None:
     assert [run["state"] for run in told["runs"]] == ["committed"] * 3
     assert main(["verify"]) == DONE
     assert read()[0] == "run 3 (24:00), 3 rows: equal to the batch answer\n"
+    assert main(["verify", "--measure"]) == DONE
+    assert json.loads(next(job.rglob("batch-3.json")).read_text())["record"]["cpu_s"][""] > 0
+    assert read()[0] == "run 3 (24:00), 3 rows: equal to the batch answer\n"
     assert main(["history"]) == DONE
     short = read()[0].splitlines()
-    assert len(short) == 4
-    assert "executor CPU" in short[0]
+    assert len(short) == 7
+    assert "CPU (expected)" in short[0]
+    assert short[5].split()[:3] == ["cycle", "plan", "against"]
     assert main(["history", "--steps"]) == DONE
     steps = read()[0].splitlines()
-    assert steps[:4] == short
+    assert steps[:7] == short
     assert any("peak memory" in line for line in steps)
     assert max(map(len, steps)) <= 120
     assert main(["history", "--json"]) == DONE
-    assert len(json.loads(read()[0])["runs"]) == 3
+    told = json.loads(read()[0])
+    assert len(told["runs"]) == 3
+    assert [run["expected_cpu_s"] is not None for run in told["runs"]] == [True] * 3
+    assert [cycle["cycle"] for cycle in told["cycles"]] == [1]
     assert main(["clean", "--dry-run"]) == DONE
     assert main(["clean"]) == DONE
     assert main(["clean", "--all"]) == DONE

@@ -28,6 +28,8 @@ from slackwater.errors import UserError
 from slackwater.job.config import load_job
 from slackwater.job.job import Job
 from slackwater.job.manifest import Manifest
+from slackwater.job.planning import Planned
+from slackwater.job.prices import ClusterPrices, cluster_of
 from slackwater.job.runner import Silent
 from slackwater.job.sources import Source
 from slackwater.job.store import remove
@@ -91,6 +93,22 @@ class Measurements:
     keeps: bool
     """Whether anything is kept from one run to another; if not, the query is computed whole when it is due."""
     state_bytes: int
+    promised: float = 1.0
+    """What the plan expected all runs to cost at their prices, in parts of what it expected of batch."""
+    steps: tuple[StepTimes, ...] = ()
+    """The steps of the last pass."""
+    expected_batch_s: float | None = None
+    """What the plan expected batch to cost at the last run."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepTimes:
+    """A step: seconds of executor CPU, and how many were expected, where that is known."""
+
+    run: int
+    name: str
+    cpu_s: float
+    expected_s: float | None
 
 
 @dataclass(frozen=True)
@@ -111,6 +129,9 @@ class Setting:
     repeat: int = 1
     methods: tuple[str, ...] | None = None
     """Those to plan with; all of them unless told."""
+    refresh: str = "auto"
+    prices: ClusterPrices | None = None
+    """Those to plan with; the built-in ones unless told."""
 
 
 class Trial:
@@ -121,13 +142,15 @@ class Trial:
         self._data = setting.data
         self._timeline = setting.timeline
         self._query = query
+        self._refresh = setting.refresh
         self._directory = directory
         self._tables = self._data.tables_of(query)
         self.planning_s = 0.0
         self._write_job()
         config = load_job(directory / "slackwater.yml")
         used = {name: self._data.statistics[name] for name in self._tables}
-        self.job = Job(config, session, statistics=used, methods=setting.methods)
+        prices = setting.prices or ClusterPrices(cluster_of(config.spark))
+        self.job = Job(config, session, statistics=used, methods=setting.methods, prices=prices)
         self._shelf = self.job.store.shelves[ONLY]
         self._sources = [
             Source(name, config.sources[name], "parquet", self._data.directory(name), self._data.fields(name))
@@ -143,6 +166,7 @@ class Trial:
         told = {
             "name": self._query.name,
             "query": "query.sql",
+            "refresh": self._refresh,
             "schedule": list(timeline.times),
             "weights": list(timeline.weights),
             "deliver": [timeline.time(run) for run in sorted(timeline.deliver)],
@@ -208,6 +232,20 @@ class Trial:
         if self.job.store.current() is None:
             self._arrive(1)
         return self.job.plan()
+
+    def planned(self) -> Planned:
+        """The job planned as its first run would, with what was found on the way."""
+        self._arrive(1)
+        return self.job.planned()
+
+    def steps(self) -> tuple[StepTimes, ...]:
+        """What the steps of all runs have taken."""
+        return tuple(
+            StepTimes(manifest.run, step.name, step.measured.get("cpu_s") or 0.0, step.expected_cpu_s)
+            for manifest in self.job.history()
+            for step in manifest.steps
+            if not step.skipped
+        )
 
     def state_bytes(self) -> int:
         """Bytes of all that was kept between runs."""
@@ -352,6 +390,9 @@ def measure(session: Session, setting: Setting, query: Query, directory: Path, *
         tuple(cost / plan.batch_cost[-1] for cost in plan.cost) if plan.batch_cost[-1] else (),
         bool(plan.states),
         trial.state_bytes(),
+        plan.rank / plan.batch_rank if plan.batch_rank else 1.0,
+        trial.steps(),
+        plan.batch_cost[-1] / 1e6,
     )
 
 

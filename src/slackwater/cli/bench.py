@@ -11,6 +11,7 @@ from rich.text import Text
 
 from slackwater.bench.frontend import FrontEndTimes, percentile, time_front_end
 from slackwater.bench.workloads import workload
+from slackwater.cli.bench_choice import choice
 from slackwater.cli.bench_effectiveness import effectiveness
 from slackwater.cli.bench_estimates import estimates
 from slackwater.cli.bench_planning import planning
@@ -24,7 +25,7 @@ SLOWEST = 10
 STAGES = ("bind", "normalize", "canonical", "emit", "total")
 
 
-@click.group(commands=(planning, progressive, maintenance, effectiveness, sharing, wrong_day, estimates))
+@click.group(commands=(planning, progressive, maintenance, choice, effectiveness, sharing, wrong_day, estimates))
 def bench() -> None:
     """Measure Slackwater itself."""
 

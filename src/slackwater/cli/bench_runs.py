@@ -25,6 +25,8 @@ from slackwater.cli.bench_planning import listed, numbered, prices
 from slackwater.cli.output import TO_STDOUT, Json, Output, Report, measuring, plain, write_file, write_json
 from slackwater.cli.tables import WORKLOADS
 from slackwater.cli.text import size
+from slackwater.errors import UserError
+from slackwater.job.prices import ClusterPrices, read_prices
 from slackwater.spark.session import open_session
 from slackwater.time.timeline import Timeline
 
@@ -158,10 +160,9 @@ def _title(bench: ProgressiveBenchmark | MaintenanceBenchmark) -> str:
 # --- commands --------------------------------------------------------------------------------------------------------
 
 
-def _runs_jobs(command: Callable[Arguments, Outcome]) -> Callable[Arguments, Outcome]:
+def runs_jobs(command: Callable[Arguments, Outcome]) -> Callable[Arguments, Outcome]:
     """The options of every benchmark that runs jobs."""
     for option in (
-        click.option("--chart", "chart_file", metavar="FILE", help="Also draw the ratios, as SVG."),
         click.option("--keep", is_flag=True, help="Leave the jobs' directories, to look into."),
         click.option(
             "--data",
@@ -175,6 +176,12 @@ def _runs_jobs(command: Callable[Arguments, Outcome]) -> Callable[Arguments, Out
             "--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Passes; medians are shown."
         ),
         click.option("--master", default="local[*]", show_default=True, help="Spark's master."),
+        click.option(
+            "--prices",
+            "prices_file",
+            type=click.Path(path_type=Path, exists=True, dir_okay=False),
+            help="Plan with these prices, as `calibrate --file` keeps them.",
+        ),
         click.option("--queries", "numbers", metavar="LIST", help="Only these queries, e.g. 1,2."),
         click.option(
             "--arrivals", default="60/20/20", show_default=True, help="What arrives when: shares, r=4 or delta-big."
@@ -188,9 +195,12 @@ def _runs_jobs(command: Callable[Arguments, Outcome]) -> Callable[Arguments, Out
     return measuring(command)
 
 
+draws_chart = click.option("--chart", "chart_file", metavar="FILE", help="Also draw the ratios, as SVG.")
+
+
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """What both commands are asked."""
+class Asked:
+    """What all these commands are asked."""
 
     workload_name: str
     scale_factor: float
@@ -201,8 +211,20 @@ class _Asked:
     warm_up: int
     data: Path | None
     keep: bool
-    chart_file: str | None
     json_file: str | None
+    prices_file: Path | None = None
+    chart_file: str | None = None
+
+    @property
+    def prices(self) -> ClusterPrices | None:
+        """Those asked for; the built-in ones where none are."""
+        if self.prices_file is None:
+            return None
+        wrong: list[str] = []
+        found = read_prices(self.prices_file, self.master, wrong.append)
+        if wrong:
+            raise UserError(wrong[0].partition(";")[0])
+        return found
 
     @property
     def work(self) -> Workload:
@@ -223,7 +245,8 @@ class _Asked:
 
 
 @click.command()
-@_runs_jobs
+@runs_jobs
+@draws_chart
 @click.option("--weights", metavar="LIST", help="The price of work at each run; by default 0.25,0.3,1 or alike.")
 @click.pass_obj
 def progressive(
@@ -239,6 +262,7 @@ def progressive(
     keep: bool,
     chart_file: str | None,
     json_file: str | None,
+    prices_file: Path | None,
     weights: str | None,
 ) -> None:
     """Measure answers by a deadline: each query as a job over the day, against the query as it stands.
@@ -246,8 +270,9 @@ def progressive(
     CPU of the last run (deadline), of all runs at their prices (weighted) and of all runs (total), in parts of batch's.
     Exits with 1 where a query failed or an answer differs from batch's.
     """
-    asked = _Asked(
-        workload_name, scale_factor, arrivals, numbers, master, repeat, warm_up, data, keep, chart_file, json_file
+    asked = Asked(
+        *(workload_name, scale_factor, arrivals, numbers, master, repeat, warm_up, data, keep),
+        *(json_file, prices_file, chart_file),
     )
     shares = asked.pattern.shares
     timeline = Timeline.of(asked.times, prices(weights, len(shares)), "final")
@@ -261,7 +286,8 @@ def progressive(
 
 
 @click.command()
-@_runs_jobs
+@runs_jobs
+@draws_chart
 @click.pass_obj
 def maintenance(
     output: Output,
@@ -276,14 +302,16 @@ def maintenance(
     keep: bool,
     chart_file: str | None,
     json_file: str | None,
+    prices_file: Path | None,
 ) -> None:
     """Measure answers at every run: each query as a job that always delivers, against batch at every run.
 
     r is the CPU of all runs in parts of that of batch at all of them. Exits with 1 where a query failed or an answer
     differs from batch's.
     """
-    asked = _Asked(
-        workload_name, scale_factor, arrivals, numbers, master, repeat, warm_up, data, keep, chart_file, json_file
+    asked = Asked(
+        *(workload_name, scale_factor, arrivals, numbers, master, repeat, warm_up, data, keep),
+        *(json_file, prices_file, chart_file),
     )
     shares = asked.pattern.shares
 
@@ -299,7 +327,7 @@ class _Drawn(Report, Protocol):
     def chart(self) -> Chart: ...
 
 
-def _bench(output: Output, asked: _Asked, timeline: Timeline, report: Callable[[Sequence[Result]], _Drawn]) -> None:
+def _bench(output: Output, asked: Asked, timeline: Timeline, report: Callable[[Sequence[Result]], _Drawn]) -> None:
     """Measures, and reports; the numbers so far are in the file after every query."""
     queries = asked.queries()
     found: list[Result] = []
@@ -316,7 +344,7 @@ def _bench(output: Output, asked: _Asked, timeline: Timeline, report: Callable[[
                 shown.update(f"{query.name}, {position + 1} of {len(queries)}")
 
         data = prepare_data(asked.work, asked.scale_factor, asked.pattern, asked.data)
-        setting = Setting(data, timeline, asked.warm_up, asked.repeat)
+        setting = Setting(data, timeline, asked.warm_up, asked.repeat, prices=asked.prices)
         jobs = Path(tempfile.mkdtemp(prefix="jobs-", dir=data.home))
         try:
             session = open_session("slackwater bench", asked.master)

@@ -93,19 +93,25 @@ def status(output: Output, path: Path | None) -> None:
 @reporting
 @click.pass_obj
 def history(output: Output, steps: bool, path: Path | None) -> None:
-    """Show what runs have cost: time, CPU, rows and bytes, beside what the plan expected."""
+    """Show what runs have cost: time, CPU, rows and bytes, beside what the plan expected.
+
+    Of finished cycles also what the best known alternative would have cost: see `verify --measure`.
+    """
     job = Job.open(path)
-    output.report(HistoryReport(tuple(job.history()), tuple(job.config.queries), steps))
+    output.report(HistoryReport(tuple(job.history()), tuple(job.config.queries), steps, tuple(job.regrets())))
 
 
 @click.command()
 @click.option("--query", metavar="NAME", help="Only this one of several queries; by default all.")
 @click.option("--run", "at", metavar="TIME", help="Verify what this run has delivered; by default the last.")
 @click.option("--sample", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE", help="Only this share of rows.")
+@click.option("--measure", is_flag=True, help="Also measure what the batch query takes; `history` compares with it.")
 @takes_job
 @reporting
 @click.pass_obj
-def verify(output: Output, query: str | None, at: str | None, sample: float | None, path: Path | None) -> None:
+def verify(
+    output: Output, query: str | None, at: str | None, sample: float | None, measure: bool, path: Path | None
+) -> None:
     """Compare what was delivered with the batch query on the same inputs, row by row.
 
     Exits with 1 where they differ.
@@ -116,6 +122,8 @@ def verify(output: Output, query: str | None, at: str | None, sample: float | No
             verdicts = {query: job.verify(at, query=query, sample=sample)}
         else:
             verdicts = job.verdicts(at, sample=sample)
+        if measure:
+            job.measure_batch(at)
     output.report(VerifyReport(verdicts))
     if not all(verdict.equal for verdict in verdicts.values()):
         raise click.exceptions.Exit(1)

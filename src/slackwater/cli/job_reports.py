@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import Group, RenderableType
@@ -15,6 +15,7 @@ from slackwater.cli.text import amount, plain_table, seconds, size, sql
 from slackwater.errors import counted
 from slackwater.job.job import Job
 from slackwater.job.manifest import Manifest, StepRecord, told_apart
+from slackwater.job.regret import Regret
 from slackwater.job.shelf import Shelf
 from slackwater.job.status import RunStatus, Status
 from slackwater.job.store import RevisionRecord
@@ -25,7 +26,7 @@ from slackwater.plan.plan import answer_of
 
 MOST_ROWS = 10
 
-TIMES = (("wall", "wall_s"), ("executor CPU", "cpu_s"), ("JVM CPU", "process_cpu_s"))
+TIMES = ("wall", "CPU (expected)", "JVM CPU")
 SIZES = (
     ("read", "bytes_read"),
     ("written", "bytes_written"),
@@ -102,7 +103,7 @@ def _run_line(manifest: Manifest) -> Text:
 
 
 def _steps_table(steps: tuple[StepRecord, ...]) -> Table:
-    table = plain_table("step", "", "rows", "expected", "wall", "CPU", "read", "shuffled", left=2)
+    table = plain_table("step", "", "rows", "expected", "wall", "CPU (expected)", "read", "shuffled", left=2)
     for step in steps:
         what = "skipped: nothing arrived" if step.skipped else "computed again" if step.recomputed else step.purpose
         table.add_row(
@@ -111,7 +112,7 @@ def _steps_table(steps: tuple[StepRecord, ...]) -> Table:
             amount(step.rows),
             amount(step.expected_rows),
             seconds(_measured(step.measured, "wall_s")),
-            seconds(_measured(step.measured, "cpu_s")),
+            _beside(_measured(step.measured, "cpu_s"), step.expected_cpu_s),
             size(_measured(step.measured, "bytes_read")),
             size(_measured(step.measured, "bytes_shuffled")),
             style="dim" if step.skipped else None,
@@ -254,17 +255,30 @@ class HistoryReport:
     runs: tuple[Manifest, ...]
     queries: tuple[str, ...]
     steps: bool
+    regrets: tuple[Regret, ...] = ()
 
     def as_json(self) -> Json:
-        return {"runs": [_as_json(manifest) for manifest in self.runs]}
+        cycles: list[Json] = [
+            {
+                "cycle": each.cycle,
+                "keeps": each.keeps,
+                "weighted_cpu_s": each.cost,
+                "best_known_cpu_s": each.best,
+                "against": each.against,
+                "regret_cpu_s": each.lost,
+            }
+            for each in self.regrets
+        ]
+        return {"runs": [self._run_as_json(manifest) for manifest in self.runs], "cycles": cycles}
+
+    def _run_as_json(self, manifest: Manifest) -> dict[str, Json]:
+        return {**_as_json(manifest), "expected_cpu_s": manifest.expected_cpu_s}
 
     def as_text(self) -> RenderableType:
         if not self.runs:
             return Text("no run is committed yet")
         delivered = [name or "delivered" for name in self.queries]
-        table = plain_table(
-            "cycle", "run", "finished (UTC)", "arrived", *delivered, *(name for name, _ in TIMES), left=3
-        )
+        table = plain_table("cycle", "run", "finished (UTC)", "arrived", *delivered, *TIMES, left=3)
         for manifest in self.runs:
             table.add_row(
                 str(manifest.cycle),
@@ -272,15 +286,34 @@ class HistoryReport:
                 manifest.finished[:19].replace("T", " "),
                 amount(sum(manifest.arrived.values())),
                 *(amount(manifest.answers[name].rows) if name in manifest.answers else "" for name in self.queries),
-                *(seconds(_measured(manifest.total, name)) for _, name in TIMES),
+                seconds(_measured(manifest.total, "wall_s")),
+                _beside(_measured(manifest.total, "cpu_s"), manifest.expected_cpu_s),
+                seconds(_measured(manifest.total, "process_cpu_s")),
             )
         parts: list[RenderableType] = [table]
+        if self.regrets:
+            parts += [Text(), _regrets_table(self.regrets)]
         for manifest in self.runs if self.steps else ():
             title = f"cycle {manifest.cycle}, run {manifest.run} · {manifest.time}"
             told = ", ".join(f"{what} {size(_measured(manifest.total, name))}" for what, name in SIZES)
             parts += [Text(), Text.assemble((title, "bold cyan"), f" · {told if manifest.total else manifest.note}")]
             parts += [_steps_table(manifest.steps)] if manifest.steps else []
         return Group(*parts)
+
+
+def _beside(measured: float | None, expected: float | None) -> str:
+    """A time, and in brackets the one that was expected."""
+    return seconds(measured) if measured is None or expected is None else f"{seconds(measured)} ({seconds(expected)})"
+
+
+def _regrets_table(regrets: Sequence[Regret]) -> Table:
+    """What cycles cost, at the prices of their runs, beside the best that is known."""
+    table = plain_table("cycle", "plan", "against", "weighted CPU", "best known", "regret", left=3)
+    for each in regrets:
+        how = "keeps states" if each.keeps else "batch"
+        lost = Text(seconds(each.lost), style="red" if each.lost > 0.05 * each.cost else "")
+        table.add_row(str(each.cycle), how, each.against, seconds(each.cost), seconds(each.best), lost)
+    return table
 
 
 @dataclass(frozen=True)

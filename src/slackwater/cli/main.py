@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import click
 
 from slackwater.cli.bench import bench
+from slackwater.cli.calibrate import calibrate
 from slackwater.cli.demo import demo
 from slackwater.cli.doctor import doctor
 from slackwater.cli.forecast import forecast
@@ -29,7 +30,7 @@ DONE, FAILED, WRONG_USAGE = 0, 1, 2
 HELP_OPTIONS = ["-h", "--help"]
 
 COMMANDS: tuple[click.Command, ...] = (
-    *(demo, init, plan, run, explain, status, history, forecast, stats, verify, clean),
+    *(demo, init, plan, run, explain, status, history, forecast, stats, verify, calibrate, clean),
     *(parse, bench, doctor),
 )
 

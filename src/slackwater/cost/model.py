@@ -23,10 +23,12 @@ from slackwater.algebra.relation import (
     Limit,
     Project,
     Relation,
+    Scan,
     Union,
     Window,
 )
 from slackwater.algebra.scalar import conjuncts
+from slackwater.cost.bill import EVEN, Bill, Item
 from slackwater.cost.distribution import Columns, by_each, meets
 from slackwater.cost.estimate import Estimate
 from slackwater.cost.layout import Layouts, Rows
@@ -56,13 +58,15 @@ class Prices:
     fixed: float = 1.0
 
     def of(self, used: Resources) -> float:
-        return (
-            self.cpu * used.cpu
-            + self.io * used.io
-            + self.network * used.network
-            + self.memory * used.memory
-            + self.fixed * used.fixed
-        )
+        return self.work(used) + self.waiting(used)
+
+    def work(self, used: Resources) -> float:
+        """What is used for rows."""
+        return self.cpu * used.cpu + self.io * used.io + self.network * used.network + self.memory * used.memory
+
+    def waiting(self, used: Resources) -> float:
+        """What no row count shortens."""
+        return self.fixed * used.fixed
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +104,12 @@ class CostModel(Protocol):
     """Prices an alternative, and keeping a form from one run to another.
 
     `ways` are those to compute an expression over leaves of which some can lie as they are asked to; `save_by` and
-    `load_by` are for a state that lies by the hash of some columns, None where the engine has no such states.
+    `load_by` are for a state that lies by the hash of some columns, None where the engine has no such states. `bill` is
+    what a whole statement costs, item by item, by the built-in rates.
     """
+
+    @property
+    def factors(self) -> Bill: ...
 
     def compute(self, tree: Relation, rows: Rows) -> float: ...
 
@@ -119,9 +127,15 @@ class CostModel(Protocol):
 
     def deliver(self, rows: Estimate) -> float: ...
 
+    def bill(self, tree: Relation, rows: Rows, given: Given, *, by_key: bool) -> Bill: ...
+
 
 class WhereverItLies:
-    """A base for models that take rows wherever they lie: one way for an expression, no states by key."""
+    """A base for models that take rows wherever they lie: one way for an expression, no states by key, no bills."""
+
+    @property
+    def factors(self) -> Bill:
+        return EVEN
 
     def compute(self, tree: Relation, rows: Rows) -> float:
         raise NotImplementedError
@@ -134,6 +148,9 @@ class WhereverItLies:
 
     def load_by(self, form: Form, rows: Estimate) -> float:
         raise NotImplementedError
+
+    def bill(self, tree: Relation, rows: Rows, given: Given, *, by_key: bool) -> Bill:
+        return Bill()
 
 
 @dataclass(frozen=True)
@@ -150,6 +167,8 @@ class EngineCost:
     """To tell the engine how a state lies, when it is saved and when it is loaded."""
     states_by_key: bool = True
     """Whether states can be saved by key; else only rows of the same statement lie by one."""
+    factors: Bill = EVEN
+    """By how much each item costs more or less on this cluster than by the rates: see `calibration`."""
 
     def compute(self, tree: Relation, rows: Rows, given: Given | None = None) -> float:
         """What an expression costs, every exchange that it needs included; `given` says how leaves lie already."""
@@ -176,7 +195,26 @@ class EngineCost:
     # --- work ------------------------------------------------------------------------------------------------------
 
     def _work(self, operator: Operator, of: Relation, used: Resources, by: Columns = NO_COLUMNS) -> Work:
-        return Work(operator, of, used, self.prices.of(used), by)
+        return Work(operator, of, used, self._price(operator.item, used), by)
+
+    def _price(self, item: Item, used: Resources) -> float:
+        return self.factors[item] * self.prices.work(used) + self.factors.fixed * self.prices.waiting(used)
+
+    def _charged(self, item: Item, used: Resources) -> Bill:
+        """The same by the built-in rates, on a bill."""
+        return Bill.of({item: self.prices.work(used)}) + Bill(fixed=self.prices.waiting(used))
+
+    def bill(self, tree: Relation, rows: Rows, given: Given, *, by_key: bool) -> Bill:
+        """A statement that computes an expression over sources and states and writes it, by the built-in rates."""
+        found = Bill()
+        for work in self.layout(tree, rows, given).works:
+            found += self._charged(work.operator.item, work.used)
+        for leaf in dict.fromkeys(node for node in tree.walk() if isinstance(node, Scan)):
+            declared = Resources(fixed=self.declaring if leaf in given else 0.0)
+            found += self._charged(Item.READ, self._reading(_width(leaf, rows(leaf)), rows(leaf)) + declared)
+        size = rows(tree)
+        parted = Resources(cpu=self.rates.part * size.rows, fixed=self.declaring) if by_key else Resources()
+        return found + self._charged(Item.WRITE, self._writing(_width(tree, size), size) + parted)
 
     def on_rows(self, node: Relation, rows: Rows) -> Work:
         """What an operator does to the rows of its input where they lie."""
@@ -267,28 +305,33 @@ class EngineCost:
         return self.load(form, rows)
 
     def save(self, form: Form, rows: Estimate) -> float:
-        size = _width(form, rows) * rows.rows
+        return self._price(Item.WRITE, self._writing(_width(form, rows), rows))
+
+    def _writing(self, width: float, rows: Estimate) -> Resources:
+        size = width * rows.rows
         cpu = self.rates.write * rows.rows + self.rates.write_byte * size
-        return self.prices.of(Resources(cpu=cpu, io=self.rates.compressed * size, fixed=self.statement))
+        return Resources(cpu=cpu, io=self.rates.compressed * size, fixed=self.statement)
 
     def save_by(self, form: Form, rows: Estimate) -> float | None:
         """Rows are sorted by the file that the hash of their key puts them into."""
         if not self.states_by_key:
             return None
-        return self.save(form, rows) + self.prices.of(Resources(cpu=self.rates.part * rows.rows, fixed=self.declaring))
+        parted = Resources(cpu=self.rates.part * rows.rows, fixed=self.declaring)
+        return self.save(form, rows) + self._price(Item.WRITE, parted)
 
     def load_by(self, form: Form, rows: Estimate) -> float:
-        return self.load(form, rows) + self.prices.of(Resources(fixed=self.declaring))
+        return self.load(form, rows) + self._price(Item.READ, Resources(fixed=self.declaring))
 
     def load(self, form: Form, rows: Estimate) -> float:
-        size = _width(form, rows) * rows.rows
+        return self._price(Item.READ, self._reading(_width(form, rows), rows))
+
+    def _reading(self, width: float, rows: Estimate) -> Resources:
+        size = width * rows.rows
         cpu = self.rates.read * rows.rows + self.rates.read_byte * size
-        return self.prices.of(Resources(cpu=cpu, io=self.rates.compressed * size, fixed=self.source))
+        return Resources(cpu=cpu, io=self.rates.compressed * size, fixed=self.source)
 
     def deliver(self, rows: Estimate) -> float:
-        size = (rows.width or 1.0) * rows.rows
-        cpu = self.rates.write * rows.rows + self.rates.write_byte * size
-        return self.prices.of(Resources(cpu=cpu, io=self.rates.compressed * size, fixed=self.statement))
+        return self._price(Item.WRITE, self._writing(rows.width or 1.0, rows))
 
 
 def cheapest(ways: Iterable[Way], given: Given) -> Way:
@@ -306,8 +349,8 @@ def physical(node: Relation, rows: Rows, model: EngineCost | None = None) -> str
     return str((model or EngineCost()).physical(node, rows))
 
 
-def _width(form: Form, rows: Estimate) -> float:
-    return rows.width if rows.width is not None else row_width(form)
+def _width(of: Relation, rows: Estimate) -> float:
+    return rows.width if rows.width is not None else row_width(of)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from slackwater.algebra.relation import Aggregate, Join, JoinKind, Relation
+from slackwater.cost.bill import Item
 from slackwater.cost.distribution import Columns, Required
 from slackwater.cost.selectivity import has_equality
 from slackwater.rules.intra.merges import TIMES
@@ -41,6 +42,21 @@ class Operator(StrEnum):
     GENERATE = "generate"
     SAVE = "save"
     LOAD = "load"
+
+    @property
+    def item(self) -> Item:
+        """What it is charged as."""
+        match self:
+            case Operator.EXCHANGE:
+                return Item.SHUFFLE
+            case Operator.BROADCAST:
+                return Item.BROADCAST
+            case Operator.SAVE:
+                return Item.WRITE
+            case Operator.LOAD:
+                return Item.READ
+            case _:
+                return Item.COMPUTE
 
 
 @dataclass(frozen=True, slots=True)

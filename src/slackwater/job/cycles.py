@@ -17,6 +17,7 @@ from slackwater.job.carry import CarriedOver, carried_over
 from slackwater.job.fingerprint import changed, fingerprint, is_about_time
 from slackwater.job.manifest import Manifest, now, told_apart
 from slackwater.job.prepare import Preparation
+from slackwater.job.prices import cluster_of, read_prices
 from slackwater.job.replan import Proposal, Rest
 from slackwater.job.runner import Progress
 from slackwater.job.schedule import timeline_of
@@ -74,6 +75,7 @@ class Cycles:
         if cycle.directory.exists():
             remove(cycle.directory)
         sources = self.preparation.sources_now()
+        read_prices(self.store.prices_file, cluster_of(self.config.spark), progress.note)  # to say what is wrong
         planned, declared, engine = self.preparation.planned(sources)
         for reason in planned.told("computed from scratch at every delivery"):
             progress.note(reason)

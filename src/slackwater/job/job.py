@@ -23,6 +23,7 @@ from slackwater.algebra.relation import Query
 from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
 from slackwater.errors import StateError, UserError, did_you_mean
+from slackwater.job.calibrate import PASSES, ROWS, Trial, calibrate
 from slackwater.job.carry import CarriedOver
 from slackwater.job.config import find_job, load_job
 from slackwater.job.counting import SourceStatistics
@@ -31,9 +32,11 @@ from slackwater.job.damage import damaged_file, damaged_states
 from slackwater.job.forecasts import SourceForecast, forecasts, today
 from slackwater.job.inputs import pinned_inputs
 from slackwater.job.lock import JobLock
-from slackwater.job.manifest import Manifest
+from slackwater.job.manifest import Manifest, write_record
 from slackwater.job.planning import Planned, bound_query
 from slackwater.job.prepare import Preparation
+from slackwater.job.prices import ClusterPrices, cluster_of, learn, read_prices
+from slackwater.job.regret import BatchRecord, Regret, finished_cycles, regrets
 from slackwater.job.replan import Proposal
 from slackwater.job.runner import Progress, Silent, execute
 from slackwater.job.sections import JobConfig
@@ -60,15 +63,16 @@ class Job:
         *,
         statistics: Statistics | None = None,
         methods: tuple[str, ...] | None = None,
+        prices: ClusterPrices | None = None,
     ) -> None:
         """`statistics`, where they are known, take the place of what the job would count and guess.
 
-        `methods` are those to plan with, to compare; by default all.
+        `methods` are those to plan with, to compare; by default all. `prices` are those of a cluster that is known.
         """
         self.config = config
         self.store = Store(config.state, {name: Shelf(query.output.path) for name, query in config.queries.items()})
         self._session = session
-        self._preparation = Preparation(config, self.store, self.session, statistics, methods)
+        self._preparation = Preparation(config, self.store, self.session, statistics, methods, prices)
         self._cycles = Cycles(self._preparation)
 
     @staticmethod
@@ -163,6 +167,7 @@ class Job:
             committed[run] = self._one(cycle, run, committed, progress, lock)
             done.append(committed[run])
             self._show_last()
+            learn(self.store.prices_file, cluster_of(self.config.spark), committed[run])
         return done
 
     def _missed(self, cycle: Cycle, committed: Mapping[int, Manifest], at: str | int | None) -> list[str]:
@@ -290,6 +295,29 @@ class Job:
         """All committed runs, of all cycles, whose manifests are not damaged."""
         return [manifest for cycle in self.store.cycles() for manifest in cycle.readable()]
 
+    def regrets(self) -> list[Regret]:
+        """What finished cycles cost beside the best that is known of the same inputs."""
+        return regrets(finished_cycles(self.store.cycles()))
+
+    def calibrate(
+        self,
+        *,
+        rows: int = ROWS,
+        passes: int = PASSES,
+        dry_run: bool = False,
+        begun: Callable[[str], None] = lambda _: None,
+    ) -> tuple[ClusterPrices, list[Trial]]:
+        """Measures what work costs on the job's Spark; plans go by that from now on, unless it is a dry run."""
+        file, cluster = self.store.prices_file, cluster_of(self.config.spark)
+        with JobLock(self.store.lock_file):
+            found, trials = calibrate(
+                self.session(), cluster, rows=rows, passes=passes, scratch=self.store.state, begun=begun
+            )
+            prices = ClusterPrices.fitted(cluster, found.trials, read_prices(file, cluster).runs)
+            if not dry_run:
+                prices.write(file)
+        return prices, trials
+
     def forecast(self, on: date | None = None) -> list[SourceForecast]:
         """What each changing source is expected to bring at each time of a day, by default today."""
         return forecasts(self.config, self.store, on or today())
@@ -334,6 +362,24 @@ class Job:
             times = ", ".join(timeline.time(number) for number in sorted(due))
             raise UserError(what, hint=f"answers are delivered at {times}; `slackwater status` says what is done")
         return {name: self._verification(cycle, name, last[name]).run(self.session(), sample) for name in last}
+
+    def measure_batch(self, run: str | int | None = None) -> dict[str, float]:
+        """What the batch query of everything that a run delivered, by default the last, takes; kept for `regrets`."""
+        cycle = self._cycles.open()
+        number = None if run is None else self._run_number(run, self._cycles.timeline(cycle))
+        found = [m for m in (cycle.readable() if cycle is not None else []) if m.answers and number in (None, m.run)]
+        if cycle is None or not found:
+            raise UserError(
+                "nothing has been delivered that could be measured", hint="`slackwater status` says what is"
+            )
+        taken: dict[str, float] = {}
+        for name in found[-1].answers:
+            cpu_s = self._verification(cycle, name, found[-1]).measured(self.session())
+            if cpu_s is None:
+                raise UserError("this Spark does not say what work costs", hint="over Spark Connect it cannot be known")
+            taken[name] = cpu_s
+        write_record(cycle.directory / f"batch-{found[-1].run}.json", BatchRecord(run=found[-1].run, cpu_s=taken))
+        return taken
 
     def _verification(self, cycle: Cycle, name: str, manifest: Manifest) -> Verification:
         query, sources = self.config.queries[name], self._preparation.sources_of(cycle)

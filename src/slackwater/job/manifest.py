@@ -83,6 +83,10 @@ class StepRecord(Record):
     rows: int | None
     skipped: bool = False
     recomputed: bool = False
+    bill: tuple[float, ...] = ()
+    """What it costs by the built-in rates, item by item, over the rows that came; empty where that is not known."""
+    expected_cpu_s: float | None = None
+    """What the executors were expected to take for it, by the prices of the plan."""
     measured: dict[str, float | int | None] = {}
     subject: Subject | None = None
     """What it computed, told so that later plans know it again."""
@@ -119,6 +123,12 @@ class Manifest(Record):
     def answers(self) -> dict[str, OutputRecord]:
         """What it delivered, by query."""
         return {**({ONLY: self.output} if self.output is not None else {}), **self.outputs}
+
+    @property
+    def expected_cpu_s(self) -> float | None:
+        """What the executors were expected to take for all that was done; None where a step does not say."""
+        told = [step.expected_cpu_s for step in self.steps if not step.skipped]
+        return None if any(each is None for each in told) else sum(each or 0.0 for each in told)
 
 
 def told_apart(by_query: Mapping[str, Value]) -> tuple[Value | None, dict[str, Value]]:

@@ -17,6 +17,7 @@ from slackwater.algebra.relation import Limit, Output, Project, Query, Scan
 from slackwater.algebra.schema import Column, ColumnId, Field, TableSchema
 from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
+from slackwater.cost.bill import EVEN, Bill
 from slackwater.cost.feedback import History
 from slackwater.cost.model import EngineCost
 from slackwater.errors import UnsupportedError, UserError
@@ -106,14 +107,16 @@ def plan_job(
     timeline: Timeline | None = None,
     past: Past | None = None,
     history: History = (),
+    factors: Bill = EVEN,
 ) -> Planned:
-    """The plan of a job's cycle, by its refresh policy and, where they are named, by some methods only.
+    """The plan of a job's cycle, by its refresh policy, its cluster's prices and, where named, by some methods only.
 
     A cycle may have a timeline of its own and, where its rest is planned, a past.
     """
     day = Day(timeline or config.timeline, past)
     refresh = config.refresh
-    options = replace(options_for(refresh, methods, states_by_key=states_by_key), history=history)
+    model = EngineCost(states_by_key=states_by_key, factors=factors)
+    options = replace(options_for(refresh, methods, model), history=history)
     naming = Canonicalizer()
     queries: dict[str, Query] = {}
     reasons: dict[str, str] = {}
@@ -135,7 +138,7 @@ def plan_job(
         plan = text_plan(config, declared, planning.plan, day)
         return Planned(plan, queries, statistics, planning, options, reasons)
     idle = _why_not_early(planning.plan, day) if refresh is Refresh.AUTO else ""
-    if idle and not _pays_to_rewrite(queries, planning, day, statistics, history):
+    if idle and not _pays_to_rewrite(queries, planning, day, statistics, options):
         plan = text_plan(config, declared, planning.plan, day)
         why = {name: reasons.get(name, idle) for name in config.queries}
         return Planned(plan, queries, statistics, planning, options, why)
@@ -155,12 +158,11 @@ def _why_not_early(plan: Plan, day: Day) -> str:
 
 
 def _pays_to_rewrite(
-    queries: Mapping[str, Query], planning: Planning, day: Day, statistics: Statistics, history: History
+    queries: Mapping[str, Query], planning: Planning, day: Day, statistics: Statistics, options: Options
 ) -> bool:
     """Whether the batch plan promises much over the queries as they are written, each by itself."""
     past = replace(day.past, rows={}) if day.past is not None else None
-    disabled = tuple(rule.name for rule in EXPLORE_RULES)
-    as_written = Options(methods=(), disable=disabled, history=history)
+    as_written = replace(options, methods=(), disable=tuple(rule.name for rule in EXPLORE_RULES))
     written = sum(
         plan_queries({name: query}, statistics, day.timeline, as_written, past).plan.rank
         for name, query in queries.items()
@@ -168,12 +170,12 @@ def _pays_to_rewrite(
     return planning.plan.rank < REWRITTEN * written
 
 
-def options_for(refresh: Refresh, methods: tuple[str, ...] | None = None, *, states_by_key: bool = False) -> Options:
+def options_for(refresh: Refresh, methods: tuple[str, ...] | None, model: EngineCost) -> Options:
     """What a refresh policy is to the planner."""
     if refresh is Refresh.FULL:
-        return Options(methods=())
+        return Options(methods=(), model=model)
     keeping = refresh in (Refresh.INCREMENTAL, Refresh.INCREMENTAL_STRICT)
-    return Options(methods, model=EngineCost(states_by_key=states_by_key), keeping=keeping)
+    return Options(methods, model=model, keeping=keeping)
 
 
 # --- queries by their text -------------------------------------------------------------------------------------------
@@ -214,6 +216,7 @@ def _with_texts(
             step = _text_step(name, run, declared[name])
             if (like := known.get(step.name)) is not None:
                 step = replace(step, rows=like.rows, cost=like.cost, subject=like.subject, by_history=like.by_history)
+                step = replace(step, bill=like.bill, entering=like.entering)
             steps.append(step)
     return replace(plan, steps=tuple(sorted(steps, key=lambda step: step.run)))
 

@@ -11,6 +11,7 @@ from slackwater.algebra.schema import Field
 from slackwater.algebra.types import Type
 from slackwater.catalog.statistics import Arrival, Statistics, bringing
 from slackwater.catalog.table import Catalog
+from slackwater.cost.bill import Bill
 from slackwater.engine.views import CHANGE_TYPE
 from slackwater.errors import Place, UnsupportedError, UserError
 from slackwater.job.batches import SourceCounts, known_counts
@@ -19,6 +20,7 @@ from slackwater.job.feedback import history_of
 from slackwater.job.forecasts import whole_cycles
 from slackwater.job.pins import FilePin, listed
 from slackwater.job.planning import Planned, plan_job
+from slackwater.job.prices import ClusterPrices, cluster_of, read_prices
 from slackwater.job.sections import Format, JobConfig, JobQuery, SourceConfig
 from slackwater.job.sources import Source, reader_options
 from slackwater.job.statistics import Evidence, evidence, job_statistics
@@ -56,6 +58,8 @@ class Preparation:
     """What is known of the sources already: then nothing is counted, and earlier cycles are not asked."""
     methods: tuple[str, ...] | None = None
     """The methods to plan with; all of them unless told."""
+    prices: ClusterPrices | None = None
+    """Those to plan with; those of the job's cluster unless told."""
 
     def planned(self, sources: Mapping[str, Source]) -> tuple[Planned, dict[str, tuple[Field, ...]], Engine]:
         """The plan over the sources as they are, the columns that Spark sees in each answer, and what Spark can do."""
@@ -87,7 +91,15 @@ class Preparation:
             timeline=timeline,
             past=past,
             history=history_of(self.store) if self.known is None else (),
+            factors=self._factors(past),
         )
+
+    def _factors(self, past: Past | None) -> Bill:
+        """The prices of the cluster; the rest of a cycle is planned with those of its plan, to be compared with it."""
+        cycle = self.store.current() if past is not None else None
+        if cycle is not None:
+            return cycle.plan().factors
+        return (self.prices or read_prices(self.store.prices_file, cluster_of(self.config.spark))).factors
 
     def declared(self, sources: Mapping[str, Source]) -> dict[str, tuple[Field, ...]]:
         """The columns that Spark sees in the answer of each query, over the sources as they are."""

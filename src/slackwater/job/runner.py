@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from slackwater.catalog.statistics import Arrival
+from slackwater.cost.calibration import work_in_seconds
 from slackwater.engine.program import Compiled
 from slackwater.errors import InternalError, Place, StateError, UserError
 from slackwater.job.manifest import (
@@ -31,6 +32,7 @@ from slackwater.job.manifest import (
 )
 from slackwater.job.store import remove
 from slackwater.job.work import Target, Work
+from slackwater.plan.billed import over_rows
 from slackwater.plan.plan import Purpose
 from slackwater.spark.metrics import NOTHING, Measured, jvm_cpu_seconds
 from slackwater.spark.statements import Task, run_all, run_statement
@@ -166,6 +168,7 @@ def _manifest(
     states: dict[str, StateRecord] = {}
     steps: list[StepRecord] = []
     answers: dict[str, OutputRecord] = {}
+    known = dict(work.rows)
     everything = {**{n: t.compiled for n, t in work.targets.items()}, **work.compiled}
     for name, compiled in everything.items():
         target = work.targets.get(name)
@@ -180,7 +183,8 @@ def _manifest(
             if compiled.step.purpose is Purpose.STATE:
                 states[name] = StateRecord(files=(*kept, *files), made_at=work.run)
             rows = sum(file.rows or 0 for file in (*kept, *files))
-        steps.append(_step_record(compiled, rows, measured.get(name), target))
+        steps.append(_step_record(work, compiled, known, rows, measured.get(name), target))
+        known[name] = float(rows or 0)
     output, outputs = told_apart(answers)
     return Manifest(
         job=work.config.name,
@@ -216,8 +220,18 @@ def _answer(work: Work, query: str, files: tuple[DataFile, ...], measured: Measu
     return OutputRecord(directory=work.answer_name, files=files, made_at=work.run, rows=rows)
 
 
-def _step_record(compiled: Compiled, rows: int | None, measured: Measured | None, target: Target | None) -> StepRecord:
+def _step_record(
+    work: Work,
+    compiled: Compiled,
+    known: Mapping[str, float],
+    rows: int | None,
+    measured: Measured | None,
+    target: Target | None,
+) -> StepRecord:
+    """How a step went; `known` are the rows of all that it read."""
     step = compiled.step
+    as_billed = target is not None and not target.recomputed and compiled.grows_from is None and not work.is_text(step)
+    bill = over_rows(step, known, rows) if as_billed else ()
     return StepRecord(
         name=step.name,
         purpose=step.purpose.name.lower(),
@@ -227,6 +241,8 @@ def _step_record(compiled: Compiled, rows: int | None, measured: Measured | None
         rows=rows,
         skipped=target is None,
         recomputed=target is not None and target.recomputed,
+        bill=tuple(bill),
+        expected_cpu_s=work_in_seconds(step.bill, work.plan.factors) if step.bill.total else None,
         measured={} if measured is None else measured.to_json(),
         subject=step.subject,
     )

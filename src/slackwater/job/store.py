@@ -4,6 +4,7 @@
                   plan.json          the plan of its runs; plan-2.json, if the rest was planned anew, and so on
                   pins-2.json        the inputs of a run, fixed before it starts
                   run-2.json         the manifest of a committed run
+                  batch-2.json       what the batch query takes on the same inputs, where that was measured
                   data/2-<attempt>/  the states that the run wrote, a directory each
 
 A cycle is one pass over the schedule. Answers lie elsewhere, each query's on a shelf of its own: see `shelf.py`.
@@ -26,6 +27,7 @@ from pydantic import Field
 from slackwater.errors import Place, StateError
 from slackwater.job.manifest import (
     Manifest,
+    Model,
     OutputRecord,
     Record,
     checksum_of,
@@ -189,6 +191,12 @@ class Cycle:
     def pins(self, run: int) -> PinsRecord | None:
         return read_record(self.pins_file(run), PinsRecord)
 
+    def kept(self, name: str, kind: type[Model]) -> Model | None:
+        """A record that lies beside the runs; None where there is none, or it is damaged."""
+        with suppress(StateError):
+            return read_record(self.directory / name, kind)
+        return None
+
     def manifest_file(self, run: int) -> Path:
         return self.directory / f"run-{run}.json"
 
@@ -262,6 +270,10 @@ class Store:
     @property
     def statistics_file(self) -> Path:
         return self.state / "statistics.json"
+
+    @property
+    def prices_file(self) -> Path:
+        return self.state / "prices.json"
 
     def cycles(self) -> list[Cycle]:
         """All cycles that have begun, the latest last."""

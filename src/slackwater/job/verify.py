@@ -18,7 +18,9 @@ from slackwater.job.pins import Pins
 from slackwater.job.sections import JobQuery
 from slackwater.job.shelf import Shelf
 from slackwater.job.sources import Source
+from slackwater.spark.answer import compute
 from slackwater.spark.compare import Difference, Row, difference
+from slackwater.spark.metrics import measuring
 from slackwater.spark.statements import run_statement
 
 if TYPE_CHECKING:
@@ -93,6 +95,14 @@ class Verification:
         if not found.is_none and sample is None and self._only_ties(session, found):
             ties, found = len(found.extra), replace(found, missing=(), extra=())
         return Verdict(self.manifest.run, self.manifest.time, self.answer.rows, self.fields, found, sample, ties)
+
+    def measured(self, session: Session) -> float | None:
+        """Seconds of CPU that the executors take for the batch query, its rows thrown away."""
+        for view in self.views():
+            run_statement(session, view)
+        with measuring(session, f"batch {self.query.name}".rstrip()) as measured:
+            compute(session, BATCH)
+        return measured.result.cpu_s
 
     def _only_ties(self, session: Session, found: Difference) -> bool:
         """Whether the rows that differ are just others of the last tie that LIMIT cuts through."""

@@ -94,6 +94,10 @@ class Work:
             found |= {snapshot_name(source.name, n): sum(by_run[:n]) for n in range(len(by_run) + 1)}
         return found
 
+    def is_text(self, step: Step) -> bool:
+        """Whether a step is a query's own text, which Spark computes its own way."""
+        return text_name(step.answers, step.run) in step.reads()
+
     @cached_property
     def nothing_arrived(self) -> bool:
         return not any(self.pins[-1].values())

@@ -174,6 +174,7 @@ class StepBuilder:
             rules += more
             cost += price
         relation = self._replaced(choice.tree, by_leaf, self.cells.estimator(cell.interval))
+        self.rows[relation] = self.cells.estimate(cell)  # whatever law computes it
         return relation, tuple(dict.fromkeys(rules)), cost
 
     def _replaced(self, tree: Relation, by_leaf: Mapping[Form, Relation], estimator: Estimator) -> Relation:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from slackwater.algebra.relation import Relation, Scan, Values
 from slackwater.algebra.show import show
+from slackwater.cost.bill import EVEN, Bill, Item
 from slackwater.plan.plan import Plan, Purpose, Step, answer_of
 
 _SOURCE = re.compile(r"^(?P<table>.+)__(?P<kind>[vd])(?P<run>\d+)$")
@@ -177,8 +178,16 @@ def _step_lines(plan: Plan, step: Step, *, costs: bool, rows: bool) -> Iterator[
 def _footer(plan: Plan, *, costs: bool) -> Iterator[str]:
     yield verdict(plan, costs=costs)
     yield f"rules: {', '.join(plan.rules)}"
+    if costs and plan.factors != EVEN:
+        yield f"prices: {prices(plan.factors)}"
     for limit in plan.limits:
         yield f"INCOMPLETE: {limit}; a better plan may exist beyond that limit"
+
+
+def prices(factors: Bill) -> str:
+    """What work was taken to cost: by how much each item differs from the built-in rates."""
+    told = (f"{item.value} × {factors[item]:.2f}" for item in Item)
+    return f"{', '.join(told)} of the built-in ones, as measured on this cluster"
 
 
 def verdict(plan: Plan, *, costs: bool = True) -> str:

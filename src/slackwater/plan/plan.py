@@ -13,6 +13,7 @@ from typing import Final
 
 from slackwater.algebra.relation import Query, Relation, Scan, Union
 from slackwater.algebra.schema import Column
+from slackwater.cost.bill import EVEN, NOTHING, Bill
 from slackwater.cost.feedback import Subject
 from slackwater.cost.objective import Vector
 from slackwater.plan.identity import Identity
@@ -59,6 +60,10 @@ class Step:
     """What it computes, told so that other plans know it again."""
     by_history: float = 1.0
     """By what factor earlier cycles have corrected its rows."""
+    bill: Bill = NOTHING
+    """What the whole statement costs by the built-in rates, with all that it reads and writes; empty if not known."""
+    entering: float = 0.0
+    """The rows that it was expected to read."""
 
     def reads(self) -> tuple[str, ...]:
         """Names of the tables and states it scans."""
@@ -97,6 +102,8 @@ class Plan:
     rules: tuple[str, ...]
     limits: tuple[str, ...] = ()
     weights: Vector = ()
+    factors: Bill = EVEN
+    """The prices that it was made with, in parts of the built-in ones."""
 
     def __str__(self) -> str:
         from slackwater.plan.explain import explain

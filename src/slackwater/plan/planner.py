@@ -20,6 +20,7 @@ from slackwater.cost.model import CostModel, EngineCost
 from slackwater.cost.objective import Objective, Vector, WeightedSum, checked, early_is_best
 from slackwater.memo.check import MemoCheck
 from slackwater.memo.memo import Memo
+from slackwater.plan.billed import billed
 from slackwater.plan.build import Delivery, StepBuilder
 from slackwater.plan.collector import collector_at_rest
 from slackwater.plan.narrow import columns_read, without_dead_columns
@@ -162,6 +163,7 @@ def plan_queries(
         tuple(sorted({rule for choice in best.choices.values() for rule in choice.rules})),
         tuple(trace.limits),
         timeline.weights,
+        settings.model.factors,
     )
     return Planning(plan, memo, cells, trace, roots, best.choices, deliveries, explored - started, chosen - explored)
 
@@ -294,7 +296,8 @@ def _written(
     worth = {key: chosen.worth.get(key, 0.0) for key in saved}
     choices, deliveries = chosen.choices, chosen.deliveries
     builder = StepBuilder(cells.memo, cells, choices, deliveries, worth, chosen.shared, rest.kept, rest.past)
-    return StatesByKey(tuple(builder.steps()), builder, model, chosen.cost).best(objective)
+    steps, cost = StatesByKey(tuple(builder.steps()), builder, model, chosen.cost).best(objective)
+    return billed(steps, builder.rows.__getitem__, model, rest.past), cost
 
 
 def _keeps(choices: Mapping[Key, Choice], delivered: list[Key]) -> bool:

@@ -35,6 +35,7 @@ from slackwater.algebra.scalar import Scalar
 from slackwater.algebra.schema import Column, ColumnId, Field, TableSchema
 from slackwater.algebra.types import Type
 from slackwater.algebra.written import read_scalar, write_scalar
+from slackwater.cost.bill import Bill
 from slackwater.cost.feedback import Subject
 from slackwater.errors import InternalError, Place, SlackwaterError, UserError
 from slackwater.plan.identity import Identity
@@ -42,7 +43,7 @@ from slackwater.plan.plan import ONLY, Plan, Purpose, Step
 from slackwater.time.forms import Kind
 
 FORMAT = "slackwater-plan"
-VERSION = 4
+VERSION = 5
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 Entry = dict[str, Json]
@@ -90,6 +91,7 @@ def plan_to_value(plan: Plan) -> Entry:
         "batch_rank": plan.batch_rank,
         "rules": list(plan.rules),
         "limits": list(plan.limits),
+        "factors": list(plan.factors),
         "steps": steps,
         "relations": writer.relations,
         "columns": writer.columns,
@@ -125,6 +127,8 @@ class _Writer:
             **({} if step.identity is None else {"identity": self._identity(step.identity)}),
             "subject": None if step.subject is None else self._subject(step.subject),
             **({"by_history": step.by_history} if step.by_history != 1.0 else {}),
+            "bill": list(step.bill),
+            "entering": step.entering,
         }
 
     def _subject(self, subject: Subject) -> Entry:
@@ -314,6 +318,7 @@ class _Reader:
             rules=_texts(told, "rules"),
             limits=_texts(told, "limits"),
             weights=_numbers(told, "weights"),
+            factors=Bill(*_numbers(told, "factors")),
         )
         for vector in (plan.cost, plan.batch_cost, *((plan.weights,) if plan.weights else ())):
             if len(vector) != len(plan.times):
@@ -344,6 +349,8 @@ class _Reader:
             self._identity(_entry(entry["identity"])) if "identity" in entry else None,
             None if entry["subject"] is None else self._subject(_entry(entry["subject"])),
             _number(entry.get("by_history", 1.0)),
+            Bill(*_numbers(entry, "bill")),
+            _number(entry["entering"]),
         )
 
     def _subject(self, entry: dict[str, object]) -> Subject:

@@ -1,4 +1,4 @@
-"""What Spark answers: tables from parquet, a query's rows."""
+"""What Spark answers: tables from parquet, a query's rows, or nothing but that they were computed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ def attach(session: SparkSession, tables: Mapping[str, Path]) -> None:
     """Makes each directory of parquet files a view of the session."""
     for name, path in tables.items():
         session.read.parquet(str(path)).createOrReplaceTempView(name)
+
+
+def compute(session: SparkSession, view: str) -> None:
+    """Computes all rows of a view, and throws them away."""
+    session.table(view).write.format("noop").mode("overwrite").save()
 
 
 def answer(session: SparkSession, text: str) -> pa.Table:

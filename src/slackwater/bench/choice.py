@@ -1,0 +1,257 @@
+"""Did the planner pick the cheaper way? Each query kept incrementally and computed whole, both executed.
+
+The costs are CPU of the executors at the prices of the runs, which is what the planner compares by estimate. Its own
+choice, as a job with `refresh: auto`, is one of the two; where it is neither, because our rewriting of the query
+promised enough, it is executed as well. What a choice has cost more than the better way is its regret. Choices within
+`CLOSE` of the better way count as right in the second of the two counts: short runs are not measured better than that.
+What the whole process took is compared apart: there statements cost something, however few rows they have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slackwater.bench.trial import Failed, Measurements, Setting, Trial, in_words, measure
+from slackwater.bench.workloads import Query
+from slackwater.errors import UserError
+
+if TYPE_CHECKING:
+    from slackwater.spark.session import Session
+
+CLOSE = 0.05
+INCREMENTAL, FULL, REWRITTEN = "incremental", "full", "rewritten"
+WORST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A query: seconds of executor CPU at the prices of the runs, by way, and which way the planner took."""
+
+    query: str
+    costs: Mapping[str, float]
+    chosen: str
+    promised: float
+    """What the incremental plan was expected to cost, in parts of batch."""
+    equal: bool
+    off: str
+    """Where measurements and estimates of the incremental plan were furthest apart, in words."""
+    process: Mapping[str, float]
+    """The same costs of Spark's whole process."""
+
+    @property
+    def best(self) -> str:
+        return min(self.costs, key=lambda way: (self.costs[way], way != self.chosen))
+
+    @property
+    def regret(self) -> float:
+        return self.costs[self.chosen] - self.costs[self.best]
+
+    @property
+    def is_right(self) -> bool:
+        return self.regret <= 0
+
+    @property
+    def is_close(self) -> bool:
+        return self.regret <= CLOSE * self.costs[self.best]
+
+    @property
+    def is_right_by_process(self) -> bool:
+        """Whether it was right, or close, by what the whole process took."""
+        return self.process[self.chosen] <= (1 + CLOSE) * min(self.process.values())
+
+    @property
+    def is_a_choice(self) -> bool:
+        """Whether there were two ways at all: not every query can be kept."""
+        return len(self.costs) > 1
+
+    @property
+    def measured(self) -> float | None:
+        """What the incremental plan took, in parts of the whole query."""
+        if INCREMENTAL not in self.costs:
+            return None
+        return self.costs[INCREMENTAL] / max(self.costs[FULL], 1e-6)
+
+    def why(self) -> str:
+        """How it came to a wrong choice, in a sentence."""
+        got = "nothing" if self.measured is None else f"{self.measured:.2f}"
+        return (
+            f"{self.query}: took {self.chosen}, {self.regret:.2f} s dearer than {self.best}; kept, it promised "
+            f"{self.promised:.2f} of batch and took {got}{'; ' if self.off else ''}{self.off}"
+        )
+
+    def as_json(self) -> dict[str, object]:
+        told: dict[str, object] = {**asdict(self), "right_or_close_by_process": self.is_right_by_process, "error": None}
+        return {**told, "best": self.best, "regret_s": self.regret, "right": self.is_right, "close": self.is_close}
+
+
+@dataclass(frozen=True)
+class ChoiceBenchmark:
+    """All queries of a workload."""
+
+    workload: str
+    scale_factor: float
+    arrivals: tuple[float, ...]
+    weights: tuple[float, ...]
+    results: tuple[Choice | Failed, ...]
+    factors: Mapping[str, float]
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        return tuple(each for each in self.results if isinstance(each, Choice))
+
+    @property
+    def failed(self) -> tuple[Failed, ...]:
+        return tuple(each for each in self.results if isinstance(each, Failed))
+
+    @property
+    def right(self) -> int:
+        return sum(each.is_right for each in self.choices)
+
+    @property
+    def close(self) -> int:
+        return sum(each.is_close for each in self.choices)
+
+    @property
+    def right_by_process(self) -> int:
+        return sum(each.is_right_by_process for each in self.choices)
+
+    @property
+    def regret(self) -> float:
+        return sum(each.regret for each in self.choices)
+
+    @property
+    def best(self) -> float:
+        """What the better way of every query costs together."""
+        return sum(each.costs[each.best] for each in self.choices)
+
+    @property
+    def worst(self) -> tuple[Choice, ...]:
+        """The choices that cost most, of those that were not right."""
+        wrong = [each for each in self.choices if not each.is_right]
+        return tuple(sorted(wrong, key=lambda each: -each.regret)[:WORST])
+
+    def as_json(self) -> dict[str, object]:
+        listed: list[object] = [
+            each.as_json() if isinstance(each, Choice) else {"query": each.query, "error": each.error}
+            for each in self.results
+        ]
+        return {
+            "workload": self.workload,
+            "scale_factor": self.scale_factor,
+            "arrivals": list(self.arrivals),
+            "weights": list(self.weights),
+            "prices": dict(self.factors),
+            "queries": listed,
+            "totals": {
+                "measured": len(self.choices),
+                "failed": len(self.failed),
+                "choices": sum(each.is_a_choice for each in self.choices),
+                "right": self.right,
+                "right_or_close": self.close,
+                "right_or_close_by_process": self.right_by_process,
+                "regret_s": self.regret,
+                "best_s": self.best,
+                "equal": sum(each.equal for each in self.choices),
+                "worst": [each.why() for each in self.worst],
+            },
+        }
+
+
+def choices_from_json(told: object) -> dict[str, Choice]:
+    """What an earlier benchmark has measured, by query; those that failed are to be tried again."""
+    found: dict[str, Choice] = {}
+    try:
+        if not isinstance(told, dict):
+            raise TypeError
+        for entry in told["queries"]:
+            if entry["error"] is None:
+                found[entry["query"]] = Choice(
+                    entry["query"],
+                    _by_way(entry["costs"]),
+                    entry["chosen"],
+                    float(entry["promised"]),
+                    bool(entry["equal"]),
+                    entry["off"],
+                    _by_way(entry["process"]),
+                )
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise UserError("this is no result of `bench choice`", hint="leave out --resume to begin anew") from None
+    return found
+
+
+def _by_way(told: Mapping[str, float]) -> dict[str, float]:
+    return {way: float(cost) for way, cost in told.items()}
+
+
+# --- measuring -------------------------------------------------------------------------------------------------------
+
+
+def choose_all(
+    session: Session,
+    setting: Setting,
+    queries: Sequence[Query],
+    directory: Path,
+    *,
+    known: Mapping[str, Choice],
+    begun: Callable[[int, Query], None] = lambda *_: None,
+    done: Callable[[Choice | Failed], None] = lambda _: None,
+) -> None:
+    """Every query in turn; one that fails is told as such, one that is known is told again.
+
+    Where a warm-up is asked for, the first query is also measured once for nothing: Spark is far slower when it is new.
+    """
+    new = [query for query in queries if query.name not in known]
+    if setting.warm_up and new:
+        with suppress(Exception):
+            measure(session, replace(setting, repeat=1), new[0], directory / "warm-up", batch_first=True)
+    for position, query in enumerate(queries):
+        begun(position, query)
+        if query.name in known:
+            done(known[query.name])
+            continue
+        try:
+            done(choose(session, setting, query, directory / query.name, batch_first=position % 2 == 0))
+        except Exception as error:
+            done(Failed(query.name, in_words(error)))
+
+
+def choose(session: Session, setting: Setting, query: Query, directory: Path, *, batch_first: bool) -> Choice:
+    """One query: kept, whole, and as the planner would have it."""
+    kept_setting = replace(setting, refresh="incremental")
+    kept = measure(session, kept_setting, query, directory / "kept", batch_first=batch_first)
+    auto = Trial(session, setting, query, directory / "auto").planned()
+    weights = setting.timeline.weights
+    batch = kept.batches[setting.timeline.last]
+    found = {FULL: (weights[-1] * batch.cpu_s, weights[-1] * batch.process_cpu_s)}
+    if kept.keeps:
+        found[INCREMENTAL] = _weighted(kept, weights)
+    equal, chosen = kept.equal, FULL
+    if auto.plan.states:
+        chosen = INCREMENTAL
+    elif not auto.reasons:
+        own = measure(session, setting, query, directory / "own", batch_first=batch_first)
+        found[REWRITTEN] = _weighted(own, weights)
+        equal, chosen = equal and own.equal, REWRITTEN
+    costs, process = ({way: pair[n] for way, pair in found.items()} for n in (0, 1))
+    return Choice(query.name, costs, chosen, kept.promised, equal, furthest_off(kept), process)
+
+
+def _weighted(measured: Measurements, weights: Sequence[float]) -> tuple[float, float]:
+    """What all runs took of the executors and of the whole process, at their prices."""
+    priced = list(zip(weights, measured.runs, strict=True))
+    return sum(w * cost.cpu_s for w, cost in priced), sum(w * cost.process_cpu_s for w, cost in priced)
+
+
+def furthest_off(measured: Measurements) -> str:
+    """The step, or the whole query, of which the CPU was furthest from what was expected, in words."""
+    told = [(f"{step.name} at run {step.run}", step.cpu_s, step.expected_s) for step in measured.steps]
+    told.append(("the whole query", measured.batches[len(measured.runs)].cpu_s, measured.expected_batch_s))
+    known = [(abs(cpu - expected), name, cpu, expected) for name, cpu, expected in told if expected is not None]
+    if not known:
+        return ""
+    _, name, cpu, expected = max(known)
+    return f"{name} took {cpu:.2f} s, {expected:.2f} s were expected"

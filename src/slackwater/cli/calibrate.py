@@ -1,0 +1,118 @@
+"""`slackwater calibrate`: what work costs on a cluster, fitted to a dozen statements."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from rich.console import Group, RenderableType
+from rich.status import Status
+from rich.text import Text
+
+from slackwater.cli.job import takes_job
+from slackwater.cli.output import Json, Output, reporting
+from slackwater.cli.text import plain_table, seconds
+from slackwater.cost.bill import Item
+from slackwater.cost.calibration import work_in_seconds
+from slackwater.job.calibrate import PASSES, ROWS, Trial, calibrate_cluster
+from slackwater.job.job import Job
+from slackwater.job.prices import ClusterPrices
+
+MEANING = {
+    Item.COMPUTE: "filters, joins, groups, sorting",
+    Item.READ: "rows and bytes read from files",
+    Item.WRITE: "rows and bytes written",
+    Item.SHUFFLE: "rows moved between workers",
+    Item.BROADCAST: "rows sent to every worker",
+    Item.FIXED: "a statement, a source, an exchange",
+}
+
+
+@dataclass(frozen=True)
+class CalibrationReport:
+    """The prices, the statements that they were fitted to, and where they are kept."""
+
+    prices: ClusterPrices
+    trials: tuple[Trial, ...]
+    kept: Path | None
+
+    def as_json(self) -> Json:
+        return {
+            "cluster": self.prices.cluster,
+            "factors": {item.value: self.prices.factors[item] for item in Item},
+            "observations": {item.value: count for item, count in self.prices.counts.items()},
+            "statements": [
+                {
+                    "name": trial.name,
+                    "cpu_s": trial.cpu_s,
+                    "process_cpu_s": trial.process_cpu_s,
+                    "built_in_s": work_in_seconds(trial.bill),
+                    "fitted_s": work_in_seconds(trial.bill, self.prices.factors),
+                }
+                for trial in self.trials
+            ],
+            "file": None if self.kept is None else str(self.kept),
+        }
+
+    def as_text(self) -> RenderableType:
+        prices = plain_table("work", "", "built in", "fitted", "observations", left=2)
+        for item in Item:
+            factor = f"{self.prices.factors[item]:.2f}"
+            prices.add_row(item.value, MEANING[item], "1.00", factor, str(self.prices.counts[item]))
+        table = plain_table("statement", "CPU", "built in", "fitted", "driver")
+        for name in dict.fromkeys(trial.name for trial in self.trials):
+            same = [trial for trial in self.trials if trial.name == name]
+            bill = same[0].bill
+            driver = [trial.process_cpu_s - trial.cpu_s for trial in same if trial.process_cpu_s is not None]
+            table.add_row(
+                name,
+                seconds(statistics.median(trial.cpu_s for trial in same)),
+                seconds(work_in_seconds(bill)),
+                seconds(work_in_seconds(bill, self.prices.factors)),
+                seconds(statistics.median(driver) if driver else None),
+            )
+        where = "nothing was written" if self.kept is None else f"kept in {self.kept}; the next plan goes by them"
+        title = Text(f"{self.prices.cluster}: what work costs, in parts of the built-in prices", style="bold")
+        return Group(title, prices, Text(), table, Text(), Text(where))
+
+
+@click.command()
+@click.option("--rows", type=click.IntRange(min=1000), default=ROWS, show_default=True, help="Of the largest table.")
+@click.option(
+    "--repeat", type=click.IntRange(min=1), default=PASSES, show_default=True, help="How often each statement counts."
+)
+@click.option("--dry-run", is_flag=True, help="Only show the prices, keep nothing.")
+@click.option("--master", help="Calibrate this cluster for no job; the prices go to --file.")
+@click.option(
+    "--file", type=click.Path(path_type=Path, dir_okay=False), help="Where the prices are kept without a job."
+)
+@takes_job
+@reporting
+@click.pass_obj
+def calibrate(
+    output: Output, rows: int, repeat: int, dry_run: bool, master: str | None, file: Path | None, path: Path | None
+) -> None:
+    """Measure what work costs on a job's cluster, by some small statements, and plan by that from now on.
+
+    Takes a minute or two. Prices are refined by every run of the job anyway; this is for a cluster that is new.
+    """
+    if (master is None) != (file is None):
+        raise click.UsageError("--master and --file go together: for a cluster without a job")
+    if master is not None and path is not None:
+        raise click.UsageError("--job and --master exclude each other")
+    with output.waiting("starting") as shown:
+
+        def begun(what: str) -> None:
+            if isinstance(shown, Status):
+                shown.update(what)
+
+        if master is not None and file is not None:
+            prices, trials = calibrate_cluster(master, None if dry_run else file, rows=rows, passes=repeat, begun=begun)
+            kept = file
+        else:
+            job = Job.open(path)
+            prices, trials = job.calibrate(rows=rows, passes=repeat, dry_run=dry_run, begun=begun)
+            kept = job.store.prices_file
+    output.report(CalibrationReport(prices, tuple(trials), None if dry_run else kept))

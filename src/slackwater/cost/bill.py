@@ -1,0 +1,76 @@
+"""A bill: what a statement costs, item by item. Prices are learned by item, so estimates are told by item too.
+
+The same shape holds factors: by how much an item costs more or less on some cluster than the built-in rates say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple, dataclass
+from enum import StrEnum
+
+
+class Item(StrEnum):
+    """What work is charged as."""
+
+    COMPUTE = "compute"
+    """Filters, projections, probing and building of hash tables, groups, sorting."""
+    READ = "read"
+    """Files of sources and states."""
+    WRITE = "write"
+    """Files of states and answers."""
+    SHUFFLE = "shuffle"
+    """Rows moved to where the hash of some columns says."""
+    BROADCAST = "broadcast"
+    """Rows sent to every worker."""
+    FIXED = "fixed"
+    """What no row count shortens: a statement, a source, an exchange."""
+
+
+WORK = tuple(item for item in Item if item is not Item.FIXED)
+"""The items that rows are charged for: what the executors do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """A number for each item: microseconds of a statement, or factors."""
+
+    compute: float = 0.0
+    read: float = 0.0
+    write: float = 0.0
+    shuffle: float = 0.0
+    broadcast: float = 0.0
+    fixed: float = 0.0
+
+    @classmethod
+    def of(cls, numbers: Mapping[Item, float]) -> Bill:
+        return cls(*(numbers.get(item, 0.0) for item in Item))
+
+    def __getitem__(self, item: Item) -> float:
+        found: float = getattr(self, item.value)
+        return found
+
+    def __iter__(self) -> Iterator[float]:
+        return iter(astuple(self))
+
+    def __add__(self, other: Bill) -> Bill:
+        return Bill(*(one + two for one, two in zip(self, other, strict=True)))
+
+    def times(self, factors: Bill) -> Bill:
+        """Each item by its own factor."""
+        return Bill(*(one * two for one, two in zip(self, factors, strict=True)))
+
+    @property
+    def total(self) -> float:
+        return sum(self)
+
+    @property
+    def work(self) -> float:
+        """What the executors do, without what is waited for."""
+        return self.total - self.fixed
+
+
+NOTHING = Bill()
+
+EVEN = Bill(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+"""The factors of the built-in rates."""
