@@ -17,7 +17,7 @@ from slackwater.cost.objective import Cost, amount, clearly_less
 from slackwater.search.choose import Chooser
 
 MOST_WORK = 7_000_000
-"""Nodes times candidates that are tried at all; those that spare most when they are loaded come first."""
+"""Nodes times candidates that are tried at all; first those that would spare most if all loaded them who could."""
 MOST_ROUNDS = 50
 MOST_USES = 8
 """How often a part is thought to be used at most: what saving it could bring by that much is not tried."""
@@ -74,7 +74,7 @@ class Sharing:
         """
         chooser, space = self.chooser, self.chooser.space
         total = chooser.total
-        found: list[tuple[Cost, int]] = []
+        found: list[tuple[float, int]] = []
         for number, node in enumerate(space.nodes):
             cell, run = node.key
             if not node.ways or number in chooser.shared or (space.early_is_best and run != space.first_run(cell)):
@@ -86,7 +86,7 @@ class Sharing:
             for _ in range(2, MOST_USES):
                 gain = gain + spared
             if chooser.save[number] < gain:
-                found.append((chooser.load[number] - chooser.best[number], number))
+                found.append((amount(chooser.save[number]) - uses * amount(spared), number))
         return [number for _, number in sorted(found)]
 
     def _tried(self, number: int) -> Cost:
