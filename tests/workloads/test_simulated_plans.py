@@ -1,6 +1,6 @@
 """Every TPC-H and TPC-DS query planned over three runs and executed: what a run delivers is what batch answers.
 
-Here each query is planned by each method in one setting of twelve, another for every query: inserts only or deletes and
+Here each query is planned in one setting of twelve, another for every query: inserts only or deletes and
 updates, delivered at the end or at every run, at our prices or at two scattered ones, which bring out plans that small
 data would not. `make test-simulations` tries every query in every setting.
 """
@@ -40,11 +40,12 @@ def arriving(workloads: Loaded) -> dict[tuple[str, bool], Arriving]:
 
 
 def _cases() -> Iterator[tuple[int, str, Query, str]]:
-    """Every query by every method, or by all together and by the one alone whose turn it is."""
+    """Every query by every method, or by all together, and every second also by the one alone whose turn it is."""
     *alone, together = METHODS
     for position, (name, query) in enumerate(QUERIES):
+        turns = {together} if position % 2 else {together, alone[position // 2 % len(alone)]}
         for method in METHODS:
-            if method in (together, alone[position % len(alone)]) or os.environ.get(EVERY_SETTING):
+            if method in turns or os.environ.get(EVERY_SETTING):
                 yield position, name, query, method
 
 
