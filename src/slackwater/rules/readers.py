@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from slackwater.algebra.fold import simplify
 from slackwater.algebra.relation import Filter, Project, Query, Relation, Scan, Values
-from slackwater.algebra.scalar import Scalar, conjunction, conjuncts, disjunction
+from slackwater.algebra.scalar import Scalar, conjunction, conjuncts, disjunction, disjuncts
 from slackwater.algebra.schema import Column
 from slackwater.rules.relational.filters import filtered, may_move
 from slackwater.rules.relational.inference import holds
@@ -43,17 +43,21 @@ def is_work(relation: Relation) -> bool:
 
 
 def _news(relation: Relation, readers: Sequence[Relation]) -> list[Scalar]:
-    """What all readers ask of a relation that is not known of its rows already."""
+    """What all readers ask of a relation that is not known of its rows already.
+
+    A disjunction is asked for where every reader has it, and never made part of a larger one: what is asked for here
+    comes back as a filter of other readers, and would grow from round to round.
+    """
     if len(readers) < 2 or not is_work(relation):
         return []
     asked = [_asked(reader) for reader in readers]
-    found: list[Scalar] = []
-    for columns in dict.fromkeys(part.columns for part in asked[0]):
-        branches = [_about(columns, parts) for parts in asked]
+    found = [part for part in asked[0] if all(part in parts for parts in asked)]
+    tests = [[part for part in parts if len(disjuncts(part)) == 1] for parts in asked]
+    for columns in dict.fromkeys(part.columns for part in tests[0]):
+        branches = [_about(columns, parts) for parts in tests]
         if all(branches):
-            implied = simplify(disjunction(conjunction(branch) for branch in branches))
-            found += [part for part in conjuncts(implied) if not holds(part, relation)]
-    return found
+            found += conjuncts(simplify(disjunction(conjunction(branch) for branch in branches)))
+    return [part for part in dict.fromkeys(found) if part.columns and not holds(part, relation)]
 
 
 def _asked(reader: Relation) -> list[Scalar]:
