@@ -9,13 +9,12 @@ What the whole process took is compared apart: there statements cost something, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slackwater.bench.trial import Failed, Measurements, Setting, Trial, in_words, measure
+from slackwater.bench.trial import Failed, Measurements, Setting, Trial, measure
 from slackwater.bench.workloads import Query
 from slackwater.errors import UserError
 
@@ -188,35 +187,6 @@ def _by_way(told: Mapping[str, float]) -> dict[str, float]:
 
 
 # --- measuring -------------------------------------------------------------------------------------------------------
-
-
-def choose_all(
-    session: Session,
-    setting: Setting,
-    queries: Sequence[Query],
-    directory: Path,
-    *,
-    known: Mapping[str, Choice],
-    begun: Callable[[int, Query], None] = lambda *_: None,
-    done: Callable[[Choice | Failed], None] = lambda _: None,
-) -> None:
-    """Every query in turn; one that fails is told as such, one that is known is told again.
-
-    Where a warm-up is asked for, the first query is also measured once for nothing: Spark is far slower when it is new.
-    """
-    new = [query for query in queries if query.name not in known]
-    if setting.warm_up and new:
-        with suppress(Exception):
-            measure(session, replace(setting, repeat=1), new[0], directory / "warm-up", batch_first=True)
-    for position, query in enumerate(queries):
-        begun(position, query)
-        if query.name in known:
-            done(known[query.name])
-            continue
-        try:
-            done(choose(session, setting, query, directory / query.name, batch_first=position % 2 == 0))
-        except Exception as error:
-            done(Failed(query.name, in_words(error)))
 
 
 def choose(session: Session, setting: Setting, query: Query, directory: Path, *, batch_first: bool) -> Choice:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import yaml
 
@@ -310,6 +310,8 @@ def _link(file: Path, target: Path) -> None:
 # --- measuring -------------------------------------------------------------------------------------------------------
 
 Result = Measurements | Failed
+Found = TypeVar("Found")
+Found_co = TypeVar("Found_co", covariant=True)
 
 
 class Benchmark:
@@ -331,31 +333,42 @@ class Benchmark:
         return sum(each.equal for each in self.measured)
 
 
+class Measure(Protocol[Found_co]):
+    """How one query is measured, its jobs in a directory of their own."""
+
+    def __call__(
+        self, session: Session, setting: Setting, query: Query, directory: Path, *, batch_first: bool
+    ) -> Found_co: ...
+
+
 def measure_all(
     session: Session,
     setting: Setting,
     queries: Sequence[Query],
     directory: Path,
+    how: Measure[Found],
     *,
-    begun: Callable[[int, Query], None] = lambda *_: None,
-    done: Callable[[Result], None] = lambda _: None,
-) -> list[Result]:
-    """Every query in turn; one that fails is told as such, and the next goes on. Jobs are made in `directory`.
+    known: Mapping[str, Found],
+    begun: Callable[[int, Query], None],
+    done: Callable[[Found | Failed], None],
+) -> None:
+    """Every query in turn; one that fails is told as such, one that is known is told again.
 
     Where a warm-up is asked for, the first query is also measured once for nothing: Spark is far slower when it is new.
     """
-    found: list[Result] = []
-    if setting.warm_up and queries:
+    new = [query for query in queries if query.name not in known]
+    if setting.warm_up and new:
         with suppress(Exception):
-            measure(session, replace(setting, repeat=1), queries[0], directory / "warm-up", batch_first=True)
+            measure(session, replace(setting, repeat=1), new[0], directory / "warm-up", batch_first=True)
     for position, query in enumerate(queries):
         begun(position, query)
+        if query.name in known:
+            done(known[query.name])
+            continue
         try:
-            found.append(measure(session, setting, query, directory / query.name, batch_first=position % 2 == 0))
+            done(how(session, setting, query, directory / query.name, batch_first=position % 2 == 0))
         except Exception as error:
-            found.append(Failed(query.name, in_words(error)))
-        done(found[-1])
-    return found
+            done(Failed(query.name, in_words(error)))
 
 
 def measure(session: Session, setting: Setting, query: Query, directory: Path, *, batch_first: bool) -> Measurements:

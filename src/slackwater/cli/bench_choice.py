@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 from rich.console import Group, RenderableType
-from rich.status import Status
-from rich.table import Table
 from rich.text import Text
 
-from slackwater.bench.arriving import prepare_data
-from slackwater.bench.choice import CLOSE, FULL, INCREMENTAL, Choice, ChoiceBenchmark, choices_from_json, choose_all
-from slackwater.bench.trial import Failed, Setting
-from slackwater.bench.workloads import Query
+from slackwater.bench.choice import CLOSE, FULL, INCREMENTAL, Choice, ChoiceBenchmark, choices_from_json, choose
+from slackwater.bench.trial import Failed
+from slackwater.cli.bench_jobs import Asked, failures, measured_in_turn, query_table, runs_jobs
 from slackwater.cli.bench_planning import prices
-from slackwater.cli.bench_runs import Asked, runs_jobs
-from slackwater.cli.output import TO_STDOUT, Json, Output, plain, write_json
+from slackwater.cli.output import TO_STDOUT, Json, Output, plain
 from slackwater.cost.bill import EVEN, Item
 from slackwater.errors import Place, UserError
-from slackwater.spark.session import open_session
 from slackwater.time.timeline import Timeline
 
 
@@ -38,15 +32,13 @@ class ChoiceReport:
 
     def as_text(self) -> RenderableType:
         bench = self.measured
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        table.add_column("query", vertical="bottom")
-        for name in ("whole\ns", "kept\ns", "kept\nmeasured", "kept\npromised", "chosen", "regret\ns", "", "equal"):
-            table.add_column(name, justify="right", vertical="bottom")
+        table = query_table(
+            *("whole\ns", "kept\ns", "kept\nmeasured", "kept\npromised", "chosen", "regret\ns", "", "equal")
+        )
         for each in bench.choices:
             table.add_row(each.query, *_cells(each))
-        failures = [Text(f"{each.query} failed: {each.error}", style="red") for each in bench.failed]
         if not bench.choices:
-            return Group(*failures)
+            return Group(*failures(bench.failed))
         count = len(bench.choices)
         verdict = (
             f"{bench.workload}, scale factor {bench.scale_factor:g}: the cheaper way in {bench.right} of {count} "
@@ -56,7 +48,7 @@ class ChoiceReport:
             f"right or close in {bench.right_by_process}"
         )
         worst = [Text(each.why()) for each in bench.worst]
-        return Group(table, Text(), *failures, Text(verdict, style="bold"), *worst)
+        return Group(table, Text(), *failures(bench.failed), Text(verdict, style="bold"), *worst)
 
 
 def _cells(each: Choice) -> tuple[str | Text, ...]:
@@ -106,39 +98,13 @@ def choice(
     shares = asked.pattern.shares
     timeline = Timeline.of(asked.times, prices(weights, len(shares)), "final")
     factors = asked.prices.factors if asked.prices is not None else EVEN
-    known = _known(json_file) if resume else {}
-    queries = asked.queries()
-    found: list[Choice | Failed] = []
 
-    def report() -> ChoiceReport:
+    def report(found: Sequence[Choice | Failed]) -> ChoiceReport:
         told = {item.value: factors[item] for item in Item}
         return ChoiceReport(ChoiceBenchmark(workload_name, scale_factor, shares, timeline.weights, tuple(found), told))
 
-    def done(result: Choice | Failed) -> None:
-        found.append(result)
-        if json_file is not None and json_file != TO_STDOUT:
-            write_json(json_file, report())
-        if not keep:
-            shutil.rmtree(jobs / result.query, ignore_errors=True)
-
-    with output.waiting("preparing the data") as shown:
-
-        def begun(position: int, query: Query) -> None:
-            if isinstance(shown, Status):
-                shown.update(f"{query.name}, {position + 1} of {len(queries)}")
-
-        prepared = prepare_data(asked.work, scale_factor, asked.pattern, data)
-        setting = Setting(prepared, timeline, warm_up, repeat, prices=asked.prices)
-        jobs = Path(tempfile.mkdtemp(prefix="jobs-", dir=prepared.home))
-        try:
-            session = open_session("slackwater bench", master)
-            choose_all(session, setting, queries, jobs, known=known, begun=begun, done=done)
-        finally:
-            if not keep:
-                shutil.rmtree(jobs, ignore_errors=True)
-    output.report_measurements(report(), json_file)
-    if keep:
-        output.stderr.print(Text(f"jobs are in {jobs}"))
+    found = measured_in_turn(output, asked, timeline, choose, report, _known(json_file) if resume else {})
+    output.report_measurements(report(found), json_file)
     if not all(isinstance(each, Choice) and each.equal for each in found):
         raise click.exceptions.Exit(1)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,23 +9,16 @@ from typing import ParamSpec, Protocol, TypeVar
 
 import click
 from rich.console import Group, RenderableType
-from rich.status import Status
-from rich.table import Table
 from rich.text import Text
 
-from slackwater.bench.arriving import prepare_data
 from slackwater.bench.chart import Chart
 from slackwater.bench.maintenance import MaintenanceBenchmark
 from slackwater.bench.progressive import ProgressiveBenchmark, Ratios
-from slackwater.bench.trial import Failed, Measurements, Result, Setting, measure_all
-from slackwater.bench.workloads import ArrivalPattern, Query, Workload, parse_pattern, workload
-from slackwater.cli.bench_planning import listed, numbered, prices
-from slackwater.cli.output import TO_STDOUT, Json, Output, Report, measuring, plain, write_file, write_json
-from slackwater.cli.tables import WORKLOADS
+from slackwater.bench.trial import Measurements, Result, measure
+from slackwater.cli.bench_jobs import Asked, failures, measured_in_turn, query_table, runs_jobs
+from slackwater.cli.bench_planning import prices
+from slackwater.cli.output import Json, Output, Report, plain, write_file
 from slackwater.cli.text import size
-from slackwater.errors import UserError
-from slackwater.job.prices import ClusterPrices, read_prices
-from slackwater.spark.session import open_session
 from slackwater.time.timeline import Timeline
 
 Arguments = ParamSpec("Arguments")
@@ -49,13 +40,13 @@ class ProgressiveReport:
     def as_text(self) -> RenderableType:
         bench = self.measured
         runs = len(bench.weights)
-        table = _table("batch\ns", *(f"run {n}\ns" for n in range(1, runs + 1)), *_RATIOS, *_ASIDES)
+        table = query_table("batch\ns", *(f"run {n}\ns" for n in range(1, runs + 1)), *_RATIOS, *_ASIDES)
         for query in bench.queries:
             times = (query.batch.cpu_s, *(run.cpu_s for run in query.measured.runs))
             ratios = _ratios(query.executors, query.process)
             table.add_row(query.name, *map(_seconds, times), *map(_ratio, ratios), *_asides(query.measured))
         if not bench.queries:
-            return Group(*_failures(bench.failed))
+            return Group(*failures(bench.failed))
         table.add_section()
         empty = [""] * (runs + 1)
         for name, (executors, process) in bench.percentiles().items():
@@ -71,7 +62,7 @@ class ProgressiveReport:
             f"queries worse at the deadline, {bench.clearly_worse_at_deadline} by more than a tenth; "
             f"{bench.equal} of {len(bench.queries)} equal to batch"
         )
-        return Group(table, Text(), *_failures(bench.failed), Text(verdict, style="bold"))
+        return Group(table, Text(), *failures(bench.failed), Text(verdict, style="bold"))
 
     def chart(self) -> Chart:
         bench = self.measured
@@ -92,13 +83,15 @@ class MaintenanceReport:
     def as_text(self) -> RenderableType:
         bench = self.measured
         runs = len(bench.arrivals)
-        table = _table("batch\ns", "runs\ns", "r", *(f"run {n}\nr" for n in range(1, runs + 1)), "process\nr", *_ASIDES)
+        table = query_table(
+            "batch\ns", "runs\ns", "r", *(f"run {n}\nr" for n in range(1, runs + 1)), "process\nr", *_ASIDES
+        )
         for query in bench.queries:
             ratios = (query.ratio, *query.run_ratios, query.process_ratio)
             times = map(_seconds, (sum(query.batches), sum(query.runs)))
             table.add_row(query.name, *times, *map(_ratio, ratios), *_asides(query.measured))
         if not bench.queries:
-            return Group(*_failures(bench.failed))
+            return Group(*failures(bench.failed))
         table.add_section()
         for name, (executors, process) in bench.percentiles().items():
             table.add_row(Text(name, style="bold"), "", "", _ratio(executors), *[""] * runs, _ratio(process))
@@ -109,7 +102,7 @@ class MaintenanceReport:
             f"{_title(bench)}, an answer at every run: {bench.ratio:.2f} of batch's executor CPU; {bench.worse} of "
             f"{len(bench.queries)} queries worse; {bench.equal} of {len(bench.queries)} equal to batch"
         )
-        return Group(table, Text(), *_failures(bench.failed), Text(verdict, style="bold"))
+        return Group(table, Text(), *failures(bench.failed), Text(verdict, style="bold"))
 
     def chart(self) -> Chart:
         bench = self.measured
@@ -122,22 +115,10 @@ _ASIDES = ("planning\ns", "kept", "equal")
 _RATIOS = ("deadline", "weighted", "total", "process\ndeadline", "process\nweighted")
 
 
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("query", vertical="bottom")
-    for name in columns:
-        table.add_column(name, justify="right", vertical="bottom")
-    return table
-
-
 def _asides(measured: Measurements) -> tuple[str, str, str | Text]:
     """What goes with the ratios; a dash where nothing is kept, and so batch is what runs at the deadline."""
     kept = size(measured.state_bytes) if measured.keeps else size(None)
     return f"{measured.planning_s:.1f}", kept, "yes" if measured.equal else Text("NO", style="bold red")
-
-
-def _failures(failed: Sequence[Failed]) -> list[Text]:
-    return [Text(f"{each.query} failed: {each.error}", style="red") for each in failed]
 
 
 def _ratios(executors: Ratios, process: Ratios) -> tuple[float, ...]:
@@ -160,88 +141,7 @@ def _title(bench: ProgressiveBenchmark | MaintenanceBenchmark) -> str:
 # --- commands --------------------------------------------------------------------------------------------------------
 
 
-def runs_jobs(command: Callable[Arguments, Outcome]) -> Callable[Arguments, Outcome]:
-    """The options of every benchmark that runs jobs."""
-    for option in (
-        click.option("--keep", is_flag=True, help="Leave the jobs' directories, to look into."),
-        click.option(
-            "--data",
-            type=click.Path(path_type=Path, file_okay=False),
-            help="Where data and jobs are kept; by default a directory of yours among the temporary ones.",
-        ),
-        click.option(
-            "--warm-up", type=click.IntRange(min=0), default=1, show_default=True, help="Passes that do not count."
-        ),
-        click.option(
-            "--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Passes; medians are shown."
-        ),
-        click.option("--master", default="local[*]", show_default=True, help="Spark's master."),
-        click.option(
-            "--prices",
-            "prices_file",
-            type=click.Path(path_type=Path, exists=True, dir_okay=False),
-            help="Plan with these prices, as `calibrate --file` keeps them.",
-        ),
-        click.option("--queries", "numbers", metavar="LIST", help="Only these queries, e.g. 1,2."),
-        click.option(
-            "--arrivals", default="60/20/20", show_default=True, help="What arrives when: shares, r=4 or delta-big."
-        ),
-        click.option(
-            "--sf", "scale_factor", type=float, default=1.0, show_default=True, help="Scale factor of the workload."
-        ),
-        click.option("--workload", "workload_name", type=click.Choice(WORKLOADS), default="tpch", show_default=True),
-    ):
-        command = option(command)
-    return measuring(command)
-
-
 draws_chart = click.option("--chart", "chart_file", metavar="FILE", help="Also draw the ratios, as SVG.")
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What all these commands are asked."""
-
-    workload_name: str
-    scale_factor: float
-    arrivals: str
-    numbers: str | None
-    master: str
-    repeat: int
-    warm_up: int
-    data: Path | None
-    keep: bool
-    json_file: str | None
-    prices_file: Path | None = None
-    chart_file: str | None = None
-
-    @property
-    def prices(self) -> ClusterPrices | None:
-        """Those asked for; the built-in ones where none are."""
-        if self.prices_file is None:
-            return None
-        wrong: list[str] = []
-        found = read_prices(self.prices_file, self.master, wrong.append)
-        if wrong:
-            raise UserError(wrong[0].partition(";")[0])
-        return found
-
-    @property
-    def work(self) -> Workload:
-        return workload(self.workload_name)
-
-    @property
-    def pattern(self) -> ArrivalPattern:
-        return parse_pattern(self.arrivals, self.work.tables)
-
-    @property
-    def times(self) -> list[str]:
-        return [f"run {number}" for number in range(1, self.pattern.runs + 1)]
-
-    def queries(self) -> list[Query]:
-        if self.numbers is None:
-            return list(self.work.queries().values())
-        return [numbered(self.work, number) for number in listed(self.numbers)]
 
 
 @click.command()
@@ -328,34 +228,10 @@ class _Drawn(Report, Protocol):
 
 
 def _bench(output: Output, asked: Asked, timeline: Timeline, report: Callable[[Sequence[Result]], _Drawn]) -> None:
-    """Measures, and reports; the numbers so far are in the file after every query."""
-    queries = asked.queries()
-    found: list[Result] = []
-
-    def done(result: Result) -> None:
-        found.append(result)
-        if asked.json_file is not None and asked.json_file != TO_STDOUT:
-            write_json(asked.json_file, report(found))
-
-    with output.waiting("preparing the data") as shown:
-
-        def begun(position: int, query: Query) -> None:
-            if isinstance(shown, Status):
-                shown.update(f"{query.name}, {position + 1} of {len(queries)}")
-
-        data = prepare_data(asked.work, asked.scale_factor, asked.pattern, asked.data)
-        setting = Setting(data, timeline, asked.warm_up, asked.repeat, prices=asked.prices)
-        jobs = Path(tempfile.mkdtemp(prefix="jobs-", dir=data.home))
-        try:
-            session = open_session("slackwater bench", asked.master)
-            measure_all(session, setting, queries, jobs, begun=begun, done=done)
-        finally:
-            if not asked.keep:
-                shutil.rmtree(jobs, ignore_errors=True)
+    """Measures, and reports."""
+    found = measured_in_turn(output, asked, timeline, measure, report)
     if asked.chart_file is not None:
         write_file(asked.chart_file, report(found).chart().as_svg())
     output.report_measurements(report(found), asked.json_file)
-    if asked.keep:
-        output.stderr.print(Text(f"jobs are in {jobs}"))
     if not all(isinstance(each, Measurements) and each.equal for each in found):
         raise click.exceptions.Exit(1)

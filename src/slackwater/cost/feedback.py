@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 
 from slackwater.algebra.relation import Aggregate, Filter, Generate, Join, Relation
 from slackwater.catalog.statistics import Arrival
-from slackwater.memo.identity import Identities, texts_of, without_copies
 from slackwater.memo.memo import Memo
+from slackwater.memo.row_identity import RowIdentities, texts_of, without_copies
 from slackwater.time.forms import Form, GroupId, Kind
 
 
@@ -40,7 +40,7 @@ class Subject:
     until: tuple[str, ...]
 
     @staticmethod
-    def of(identities: Identities, form: Form, interval: int) -> Subject:
+    def of(identities: RowIdentities, form: Form, interval: int) -> Subject:
         names = identities.memo.tables
         ends = (tuple(sorted(names.tables(mask))) for mask in (form.since, form.until))
         return Subject(identities.of(form.group), form.kind, form.partial, interval, *ends)
@@ -76,7 +76,7 @@ FILTER = "filter"
 class Corrections:
     """Factors of a memo's groups: for their versions, and for their changes beside that."""
 
-    identities: Identities
+    identities: RowIdentities
     sizes: dict[GroupId, float] = field(default_factory=dict)
     changes: dict[GroupId, float] = field(default_factory=dict)
     _alike: dict[tuple[Operator, frozenset[str]], float] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class Corrections:
 
     @staticmethod
     def none(memo: Memo) -> Corrections:
-        return Corrections(Identities(memo))
+        return Corrections(RowIdentities(memo))
 
     def __bool__(self) -> bool:
         return bool(self.sizes or self.changes)

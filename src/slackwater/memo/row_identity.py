@@ -38,7 +38,7 @@ Block = tuple[tuple[str, ...], frozenset[str]]
 """Filters and inner joins over some inputs, in whatever order: the inputs' identities and all conjuncts."""
 
 
-class Identities:
+class RowIdentities:
     """The identities of a memo's groups, each worked out once."""
 
     def __init__(self, memo: Memo) -> None:

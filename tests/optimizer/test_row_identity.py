@@ -6,8 +6,8 @@ import pytest
 
 from slackwater.algebra.canonical import canonical
 from slackwater.catalog.table import Catalog, table
-from slackwater.memo.identity import Identities
 from slackwater.memo.memo import Memo
+from slackwater.memo.row_identity import RowIdentities
 from slackwater.rules.normalize import normalize
 from slackwater.sql.bind import bind
 from slackwater.time.version import ChangingTables
@@ -24,7 +24,7 @@ CATALOG = Catalog.of(
 def identity(sql: str) -> str:
     query = canonical(normalize(bind(sql, CATALOG)))
     memo = Memo(ChangingTables.of(["a", "b"]))
-    return Identities(memo).of(memo.insert(query.relation).group)
+    return RowIdentities(memo).of(memo.insert(query.relation).group)
 
 
 @pytest.mark.parametrize(

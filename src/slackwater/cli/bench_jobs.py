@@ -1,0 +1,161 @@
+"""What the benchmarks that run jobs on Spark share: their options, how they go through queries, a table by query."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+import click
+from rich.status import Status
+from rich.table import Table
+from rich.text import Text
+
+from slackwater.bench.arriving import prepare_data
+from slackwater.bench.trial import Failed, Found, Measure, Setting, measure_all
+from slackwater.bench.workloads import ArrivalPattern, Query, Workload, parse_pattern, workload
+from slackwater.cli.bench_planning import listed, numbered
+from slackwater.cli.output import TO_STDOUT, Output, Report, measuring, write_json
+from slackwater.cli.tables import WORKLOADS
+from slackwater.errors import UserError
+from slackwater.job.prices import ClusterPrices, read_prices
+from slackwater.spark.session import open_session
+from slackwater.time.timeline import Timeline
+
+Arguments = ParamSpec("Arguments")
+Outcome = TypeVar("Outcome")
+
+
+def runs_jobs(command: Callable[Arguments, Outcome]) -> Callable[Arguments, Outcome]:
+    """The options of every benchmark that runs jobs."""
+    for option in (
+        click.option("--keep", is_flag=True, help="Leave the jobs' directories, to look into."),
+        click.option(
+            "--data",
+            type=click.Path(path_type=Path, file_okay=False),
+            help="Where data and jobs are kept; by default a directory of yours among the temporary ones.",
+        ),
+        click.option(
+            "--warm-up", type=click.IntRange(min=0), default=1, show_default=True, help="Passes that do not count."
+        ),
+        click.option(
+            "--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Passes; medians are shown."
+        ),
+        click.option("--master", default="local[*]", show_default=True, help="Spark's master."),
+        click.option(
+            "--prices",
+            "prices_file",
+            type=click.Path(path_type=Path, exists=True, dir_okay=False),
+            help="Plan with these prices, as `calibrate --file` keeps them.",
+        ),
+        click.option("--queries", "numbers", metavar="LIST", help="Only these queries, e.g. 1,2."),
+        click.option(
+            "--arrivals", default="60/20/20", show_default=True, help="What arrives when: shares, r=4 or delta-big."
+        ),
+        click.option(
+            "--sf", "scale_factor", type=float, default=1.0, show_default=True, help="Scale factor of the workload."
+        ),
+        click.option("--workload", "workload_name", type=click.Choice(WORKLOADS), default="tpch", show_default=True),
+    ):
+        command = option(command)
+    return measuring(command)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What all these commands are asked."""
+
+    workload_name: str
+    scale_factor: float
+    arrivals: str
+    numbers: str | None
+    master: str
+    repeat: int
+    warm_up: int
+    data: Path | None
+    keep: bool
+    json_file: str | None
+    prices_file: Path | None = None
+    chart_file: str | None = None
+
+    @property
+    def prices(self) -> ClusterPrices | None:
+        """Those asked for; the built-in ones where none are."""
+        if self.prices_file is None:
+            return None
+        wrong: list[str] = []
+        found = read_prices(self.prices_file, self.master, wrong.append)
+        if wrong:
+            raise UserError(wrong[0].partition(";")[0])
+        return found
+
+    @property
+    def work(self) -> Workload:
+        return workload(self.workload_name)
+
+    @property
+    def pattern(self) -> ArrivalPattern:
+        return parse_pattern(self.arrivals, self.work.tables)
+
+    @property
+    def times(self) -> list[str]:
+        return [f"run {number}" for number in range(1, self.pattern.runs + 1)]
+
+    def queries(self) -> list[Query]:
+        if self.numbers is None:
+            return list(self.work.queries().values())
+        return [numbered(self.work, number) for number in listed(self.numbers)]
+
+
+def measured_in_turn(
+    output: Output,
+    asked: Asked,
+    timeline: Timeline,
+    how: Measure[Found],
+    report: Callable[[Sequence[Found | Failed]], Report],
+    known: Mapping[str, Found] | None = None,
+) -> list[Found | Failed]:
+    """Every query that is asked for, measured; the numbers so far are in the file after each."""
+    queries = asked.queries()
+    found: list[Found | Failed] = []
+
+    def done(result: Found | Failed) -> None:
+        found.append(result)
+        if asked.json_file is not None and asked.json_file != TO_STDOUT:
+            write_json(asked.json_file, report(found))
+
+    with output.waiting("preparing the data") as shown:
+
+        def begun(position: int, query: Query) -> None:
+            if isinstance(shown, Status):
+                shown.update(f"{query.name}, {position + 1} of {len(queries)}")
+
+        data = prepare_data(asked.work, asked.scale_factor, asked.pattern, asked.data)
+        setting = Setting(data, timeline, asked.warm_up, asked.repeat, prices=asked.prices)
+        jobs = Path(tempfile.mkdtemp(prefix="jobs-", dir=data.home))
+        try:
+            session = open_session("slackwater bench", asked.master)
+            measure_all(session, setting, queries, jobs, how, known=known or {}, begun=begun, done=done)
+        finally:
+            if not asked.keep:
+                shutil.rmtree(jobs, ignore_errors=True)
+    if asked.keep:
+        output.stderr.print(Text(f"jobs are in {jobs}"))
+    return found
+
+
+def query_table(*columns: str) -> Table:
+    """A table with a row for every query, and numbers beside it."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("query", vertical="bottom")
+    for name in columns:
+        table.add_column(name, justify="right", vertical="bottom")
+    return table
+
+
+def failures(failed: Sequence[Failed]) -> list[Text]:
+    """A line for each query that could not be measured."""
+    return [Text(f"{each.query} failed: {each.error}", style="red") for each in failed]
