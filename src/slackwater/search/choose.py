@@ -52,6 +52,10 @@ class Forced:
     supplier: int
 
 
+_Known = tuple[Cost, Cost, int, int]
+"""What a node costs to compute and to have, by which of its ways, and from which node."""
+
+
 class Chooser:
     """The cost of every node of a space, for a set of shared ones."""
 
@@ -70,11 +74,16 @@ class Chooser:
             [at(run, way.own) for way in node.ways] or [at(run, node.own)]
             for run, node in zip(runs, space.nodes, strict=True)
         ]
+        self._inputs = [[way.inputs for way in node.ways] or [()] for node in space.nodes]
         self.best: list[Cost] = [self.zero] * len(space)
         """What a node costs to compute."""
         self.supply: list[Cost] = [self.zero] * len(space)
         """What it costs to have a node's rows at its run, by the cheapest of all means."""
-        self._undo: list[tuple[int, Cost, Cost]] | None = None
+        self._way = [0] * len(space)
+        """Which of its ways computes a node for that; the first of equals."""
+        self._supplier = list(range(len(space)))
+        """Which node gives a reader the rows of a node: itself, or one of an earlier run."""
+        self._undo: list[tuple[int, _Known]] | None = None
         for number in range(len(space)):
             self.refresh(number)
 
@@ -92,29 +101,31 @@ class Chooser:
 
     def refresh(self, number: int) -> None:
         """Works out what a node costs from what its inputs cost."""
-        self.best[number] = self._best(number)
-        self.supply[number] = self._supply(number)
+        self._put(number, self._found(number))
 
-    def _best(self, number: int) -> Cost:
-        ways, own = self.space[number].ways, self.own[number]
-        if not ways:
-            return own[0]
-        return min(self._cost(way, price) for way, price in zip(ways, own, strict=True))
-
-    def _cost(self, way: Way, price: Cost) -> Cost:
-        supply = self.supply
-        for source in way.inputs:
-            price = price + supply[source]
-        return price
-
-    def _supply(self, number: int) -> Cost:
+    def _found(self, number: int) -> _Known:
+        """What a node costs, and how it is had, by what its inputs cost. (Most of the time of sharing passes here.)"""
+        supply, cheapest, taken = self.supply, None, 0
+        for position, (price, inputs) in enumerate(zip(self.own[number], self._inputs[number], strict=True)):
+            for source in inputs:
+                price = price + supply[source]
+            if cheapest is None or price < cheapest:
+                cheapest, taken = price, position
+        assert cheapest is not None
         if number in self.shared:
-            return self.load[number]
-        best = self.best[number]
-        for kept, _ in self._kept(number):
-            if kept < best:
-                best = kept
-        return best
+            return cheapest, self.load[number], taken, number
+        least, supplier = cheapest, number
+        if self.space.nodes[number].earlier:
+            for kept, earlier in self._kept(number):
+                if kept < least:
+                    least, supplier = kept, earlier
+        return cheapest, least, taken, supplier
+
+    def _known(self, number: int) -> _Known:
+        return self.best[number], self.supply[number], self._way[number], self._supplier[number]
+
+    def _put(self, number: int, known: _Known) -> None:
+        self.best[number], self.supply[number], self._way[number], self._supplier[number] = known
 
     def _kept(self, number: int) -> Iterator[tuple[Cost, int]]:
         """What it costs to have computed and saved a node's rows at an earlier one; a shared one is there anyway."""
@@ -147,14 +158,15 @@ class Chooser:
         try:
             yield
         finally:
-            for number, best, supply in reversed(self._undo):
-                self.best[number], self.supply[number] = best, supply
+            for number, known in reversed(self._undo):
+                self._put(number, known)
             self._undo = None
             self.shared, self.barred = before
 
     def _propagate(self, start: int) -> None:
         """Works costs out again from a node upward, as far as anything changes."""
-        waiting = [start, *self.space[start].later]
+        nodes = self.space.nodes
+        waiting = [start, *nodes[start].later]
         heapq.heapify(waiting)
         done = -1
         while waiting:
@@ -162,18 +174,17 @@ class Chooser:
             if number == done:
                 continue
             done = number
-            old = self.best[number], self.supply[number]
-            self.refresh(number)
-            changed, moved = self.best[number] != old[0], self.supply[number] != old[1]
-            if not changed and not moved:
+            old, new = self._known(number), self._found(number)
+            if new == old:
                 continue
+            self._put(number, new)
             if self._undo is not None:
-                self._undo.append((number, *old))
-            node = self.space[number]
-            if changed:
+                self._undo.append((number, old))
+            node = nodes[number]
+            if new[0] != old[0]:
                 for later in node.later:
                     heapq.heappush(waiting, later)
-            if moved:
+            if new[1] != old[1]:
                 for reader in node.readers:
                     heapq.heappush(waiting, reader)
 
@@ -194,7 +205,7 @@ class Chooser:
                 rule = KEPT if node.kept else "nothing" if self.space.cells.is_empty(cell) else "source"
                 found[node.key] = Choice(cell, run, None, rule, (), node.own)
                 continue
-            way = must[number].way if number in must else self._way(number)
+            way = must[number].way if number in must else node.ways[self._way[number]]
             sources = [self.supplier(source) for source in way.inputs]
             if number in must:
                 sources[way.inputs.index(must[number].source)] = must[number].supplier
@@ -206,15 +217,13 @@ class Chooser:
 
     def used(self) -> tuple[Counter[int], set[int]]:
         """How often each node of the plan is read or delivered, and which of them are saved for a later run."""
-        uses = Counter(self.supplier(root) for root in self.roots)
+        uses = Counter(self._supplier[root] for root in self.roots)
         kept = set(uses) - set(self.roots)
         waiting = list(uses)
         while waiting:
             number = waiting.pop()
-            if not self.space[number].ways:
-                continue
-            for source in self._way(number).inputs:
-                supplier = self.supplier(source)
+            for source in self._inputs[number][self._way[number]]:
+                supplier = self._supplier[source]
                 if supplier != source:
                     kept.add(supplier)
                 if supplier not in uses:
@@ -222,21 +231,9 @@ class Chooser:
                 uses[supplier] += 1
         return uses, kept
 
-    def _way(self, number: int) -> Way:
-        """The cheapest way of a node; the first of equals."""
-        ways = self.space[number].ways
-        costs = [self._cost(way, price) for way, price in zip(ways, self.own[number], strict=True)]
-        return ways[min(range(len(ways)), key=costs.__getitem__)]
-
     def supplier(self, number: int) -> int:
         """The node that gives a reader the rows of this one: itself, or one of an earlier run."""
-        if number in self.shared:
-            return number
-        best, found = self.best[number], number
-        for kept, earlier in self._kept(number):
-            if kept < best:
-                best, found = kept, earlier
-        return found
+        return self._supplier[number]
 
     # --- keeping something, whatever it costs ------------------------------------------------------------------------
 
