@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -10,12 +11,15 @@ import pytest
 
 from slackwater.bench.arriving import ArrivingData, prepare_data
 from slackwater.bench.chart import Chart
+from slackwater.bench.distribution import Distribution
 from slackwater.bench.maintenance import MaintenanceBenchmark
 from slackwater.bench.progressive import ProgressiveBenchmark
-from slackwater.bench.trial import Cost, Failed, Measurements
+from slackwater.bench.trial import Cost, Failed, Measurements, Setting, Trial, learned
 from slackwater.bench.workloads import parse_pattern, tpch
 from slackwater.catalog.statistics import Arrival
 from slackwater.cli.main import main
+from slackwater.spark.session import Session
+from slackwater.time.timeline import Timeline
 
 
 def cost(cpu: float, process: float | None = None) -> Cost:
@@ -120,6 +124,18 @@ def test_the_chart_has_a_bar_a_number_and_cuts_what_is_too_long() -> None:
     assert all(float(x.split(",")[0]) <= 760 for x in (cut.get("points") or "").split())
 
 
+def test_the_distribution_climbs_at_every_ratio_and_ends_at_the_edge() -> None:
+    svg = Distribution("a <title>", [("deadline", (0.75, 0.25, 9.0))]).as_svg()
+    root = ElementTree.fromstring(svg)
+    (line,) = root.iter("{http://www.w3.org/2000/svg}polyline")
+    corners = [tuple(map(float, corner.split(","))) for corner in (line.get("points") or "").split()]
+    xs, ys = [x for x, _ in corners], [y for _, y in corners]
+    assert xs == sorted(xs)
+    assert ys == sorted(ys, reverse=True)
+    assert len(set(ys)) == 4
+    assert xs[-1] == xs[-2] == max(xs)
+
+
 @pytest.fixture(scope="module")
 def arriving(cache: Path) -> ArrivingData:
     work = tpch()
@@ -157,7 +173,8 @@ def test_a_query_is_run_as_a_job_and_equals_batch(
 ) -> None:
     file, chart = tmp_path / "numbers.json", tmp_path / "chart.svg"
     options = ["--workload", "tpch", "--sf", "0.01", "--data", str(cache), "--queries", "6", "--warm-up", "0"]
-    shown = ["--json", str(file), "--chart", str(chart)]
+    cdf = tmp_path / "cdf.svg"
+    shown = ["--json", str(file), "--chart", str(chart), "--cdf", str(cdf)]
     assert main(["bench", "progressive", *options, *shown, "--weights", "0.25,0.3,1"]) == 0
     assert "1 of 1 equal to batch" in capsys.readouterr().out
     told = json.loads(file.read_text(encoding="utf-8"))
@@ -166,11 +183,26 @@ def test_a_query_is_run_as_a_job_and_equals_batch(
     assert len(told["queries"][0]["run_cpu_s"]) == 3
     assert told["totals"]["equal"] == 1
     assert "tpch-q6" in chart.read_text(encoding="utf-8")
+    assert "whole process, weighted" in cdf.read_text(encoding="utf-8")
     assert main(["bench", "maintenance", *options, "--json", str(file)]) == 0
     assert "an answer at every run" in capsys.readouterr().out
     told = json.loads(file.read_text(encoding="utf-8"))
     assert len(told["queries"][0]["batch_cpu_s"]) == 3
     assert not list(cache.glob("jobs-*"))
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_day_before_teaches_the_next(arriving: ArrivingData, spark: Session, tmp_path: Path) -> None:
+    timeline = Timeline.of(["run 1", "run 2", "run 3"], WEIGHTS, "final")
+    setting = Setting(arriving, timeline, warm_up=0, refresh="incremental", days=1)
+    query = arriving.work.queries()[3]
+    history = learned(spark, setting, query, tmp_path / "q3")
+    (day,) = history
+    assert {arrival.inserts for arrival in day.arrivals["orders"]} == {a.inserts for a in arriving.arrivals("orders")}
+    told = [replace(day, seen=tuple(replace(seen, rows=factor * seen.rows) for seen in day.seen)) for factor in (1, 4)]
+    as_counted, more = (Trial(spark, setting, query, tmp_path / f"after-{n}", (day,)) for n, day in enumerate(told))
+    assert more.plan().batch_rank > 1.01 * as_counted.plan().batch_rank
 
 
 @pytest.mark.parametrize(

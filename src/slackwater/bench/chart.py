@@ -17,7 +17,7 @@ WIDEST = 2.0
 """Ratios beyond this are cut: a bar twice as long as batch says enough."""
 TICKS = 10
 
-_STYLE = """
+STYLE = """
   text { font: 12px system-ui, sans-serif; fill: #24292f; }
   .title { font-weight: 600; font-size: 15px; } .number { font-size: 10px; } .axis { fill: #6e7781; }
   .grid { stroke: #d0d7de; } .one { stroke: #24292f; stroke-dasharray: 4 3; }
@@ -74,7 +74,7 @@ class Chart:
         lines = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">',
             f"<title>{escape(self.title)}</title>",
-            f"<style>{_STYLE}</style>",
+            f"<style>{STYLE}</style>",
             f'<text class="title" x="{self.left}" y="22">{escape(self.title)}</text>',
             *self._legend(),
             *self._axis(height),

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slackwater.bench.trial import Failed, Measurements, Setting, Trial, measure
+from slackwater.bench.trial import Failed, Measurements, Setting, Trial, learned, measure
 from slackwater.bench.workloads import Query
 from slackwater.errors import UserError
 
@@ -191,9 +191,10 @@ def _by_way(told: Mapping[str, float]) -> dict[str, float]:
 
 def choose(session: Session, setting: Setting, query: Query, directory: Path, *, batch_first: bool) -> Choice:
     """One query: kept, whole, and as the planner would have it."""
+    history = learned(session, setting, query, directory / "before")
     kept_setting = replace(setting, refresh="incremental")
-    kept = measure(session, kept_setting, query, directory / "kept", batch_first=batch_first)
-    auto = Trial(session, setting, query, directory / "auto").planned()
+    kept = measure(session, kept_setting, query, directory / "kept", batch_first=batch_first, history=history)
+    auto = Trial(session, setting, query, directory / "auto", history).planned()
     weights = setting.timeline.weights
     batch = kept.batches[setting.timeline.last]
     found = {FULL: (weights[-1] * batch.cpu_s, weights[-1] * batch.process_cpu_s)}
@@ -203,7 +204,7 @@ def choose(session: Session, setting: Setting, query: Query, directory: Path, *,
     if auto.plan.states:
         chosen = INCREMENTAL
     elif not auto.reasons:
-        own = measure(session, setting, query, directory / "own", batch_first=batch_first)
+        own = measure(session, setting, query, directory / "own", batch_first=batch_first, history=history)
         found[REWRITTEN] = _weighted(own, weights)
         equal, chosen = equal and own.equal, REWRITTEN
     costs, process = ({way: pair[n] for way, pair in found.items()} for n in (0, 1))

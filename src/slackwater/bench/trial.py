@@ -23,9 +23,11 @@ import yaml
 from slackwater.bench.arriving import ArrivingData
 from slackwater.bench.workloads import Query
 from slackwater.catalog.statistics import Arrival
+from slackwater.cost.feedback import History
 from slackwater.engine.views import Files, quoted_text, view_of_files
 from slackwater.errors import UserError
 from slackwater.job.config import load_job
+from slackwater.job.feedback import history_of
 from slackwater.job.job import Job
 from slackwater.job.manifest import Manifest
 from slackwater.job.planning import Planned
@@ -132,12 +134,16 @@ class Setting:
     refresh: str = "auto"
     prices: ClusterPrices | None = None
     """Those to plan with; the built-in ones unless told."""
+    days: int = 0
+    """Days that each query lives through before, so that the one that is measured is planned by what they counted."""
 
 
 class Trial:
     """A job directory of one query."""
 
-    def __init__(self, session: Session, setting: Setting, query: Query, directory: Path) -> None:
+    def __init__(
+        self, session: Session, setting: Setting, query: Query, directory: Path, history: History = ()
+    ) -> None:
         self._session = session
         self._data = setting.data
         self._timeline = setting.timeline
@@ -150,7 +156,7 @@ class Trial:
         config = load_job(directory / "slackwater.yml")
         used = {name: self._data.statistics[name] for name in self._tables}
         prices = setting.prices or ClusterPrices(cluster_of(config.spark))
-        self.job = Job(config, session, statistics=used, methods=setting.methods, prices=prices)
+        self.job = Job(config, session, statistics=used, methods=setting.methods, prices=prices, history=history)
         self._shelf = self.job.store.shelves[ONLY]
         self._sources = [
             Source(name, config.sources[name], "parquet", self._data.directory(name), self._data.fields(name))
@@ -371,9 +377,21 @@ def measure_all(
             done(Failed(query.name, in_words(error)))
 
 
-def measure(session: Session, setting: Setting, query: Query, directory: Path, *, batch_first: bool) -> Measurements:
-    """One query: planned once, then passed through as often as the setting says, batch first or last by turns."""
-    trial = Trial(session, setting, query, directory)
+def measure(
+    session: Session,
+    setting: Setting,
+    query: Query,
+    directory: Path,
+    *,
+    batch_first: bool,
+    history: History | None = None,
+) -> Measurements:
+    """One query: planned once, then passed through as often as the setting says, batch first or last by turns.
+
+    It is planned by what the days before have counted: those of the setting, unless a history is given.
+    """
+    known = history if history is not None else learned(session, setting, query, directory)
+    trial = Trial(session, setting, query, directory, known)
     timeline = setting.timeline
     costs: list[tuple[list[Cost], dict[int, Cost]]] = []
     equal = True
@@ -407,6 +425,17 @@ def measure(session: Session, setting: Setting, query: Query, directory: Path, *
         trial.steps(),
         plan.batch_cost[-1] / 1e6,
     )
+
+
+def learned(session: Session, setting: Setting, query: Query, directory: Path) -> History:
+    """What a job counts on the days that it lives through before, each planned by those before it."""
+    history: History = ()
+    for day in range(1, setting.days + 1):
+        trial = Trial(session, setting, query, directory.with_name(f"{directory.name}-day-{day}"), history)
+        for run in setting.timeline.runs:
+            trial.run(run)
+        history = (*history, *history_of(trial.job.store))
+    return history
 
 
 def in_words(error: Exception) -> str:

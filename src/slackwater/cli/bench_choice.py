@@ -84,6 +84,7 @@ def choice(
     keep: bool,
     json_file: str | None,
     prices_file: Path | None,
+    days: int,
     weights: str | None,
     resume: bool,
 ) -> None:
@@ -93,7 +94,7 @@ def choice(
     """
     asked = Asked(
         *(workload_name, scale_factor, arrivals, numbers, master, repeat, warm_up, data, keep),
-        *(json_file, prices_file),
+        *(json_file, prices_file, days),
     )
     shares = asked.pattern.shares
     timeline = Timeline.of(asked.times, prices(weights, len(shares)), "final")

@@ -44,6 +44,13 @@ def runs_jobs(command: Callable[Arguments, Outcome]) -> Callable[Arguments, Outc
         click.option(
             "--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Passes; medians are shown."
         ),
+        click.option(
+            "--days",
+            type=click.IntRange(min=0),
+            default=0,
+            show_default=True,
+            help="Days that each query lives through before, to plan by what they counted.",
+        ),
         click.option("--master", default="local[*]", show_default=True, help="Spark's master."),
         click.option(
             "--prices",
@@ -79,6 +86,7 @@ class Asked:
     keep: bool
     json_file: str | None
     prices_file: Path | None = None
+    days: int = 0
     chart_file: str | None = None
 
     @property
@@ -134,7 +142,7 @@ def measured_in_turn(
                 shown.update(f"{query.name}, {position + 1} of {len(queries)}")
 
         data = prepare_data(asked.work, asked.scale_factor, asked.pattern, asked.data)
-        setting = Setting(data, timeline, asked.warm_up, asked.repeat, prices=asked.prices)
+        setting = Setting(data, timeline, asked.warm_up, asked.repeat, prices=asked.prices, days=asked.days)
         jobs = Path(tempfile.mkdtemp(prefix="jobs-", dir=data.home))
         try:
             session = open_session("slackwater bench", asked.master)

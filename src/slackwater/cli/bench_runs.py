@@ -12,6 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from slackwater.bench.chart import Chart
+from slackwater.bench.distribution import Distribution
 from slackwater.bench.maintenance import MaintenanceBenchmark
 from slackwater.bench.progressive import ProgressiveBenchmark, Ratios
 from slackwater.bench.trial import Measurements, Result, measure
@@ -69,6 +70,20 @@ class ProgressiveReport:
         title = f"{bench.workload}, scale factor {bench.scale_factor:g}: executor CPU against batch"
         rows = [(query.name, (query.executors.deadline, query.executors.weighted)) for query in bench.queries]
         return Chart(title, ("at the deadline", "weighted"), rows)
+
+    def distribution(self) -> Distribution:
+        bench = self.measured
+        title = f"{bench.workload}, scale factor {bench.scale_factor:g}: queries that cost at most so much of batch"
+        executors, process = [query.executors for query in bench.queries], [query.process for query in bench.queries]
+        return Distribution(
+            title,
+            (
+                ("at the deadline", [each.deadline for each in executors]),
+                ("weighted", [each.weighted for each in executors]),
+                ("whole process, at the deadline", [each.deadline for each in process]),
+                ("whole process, weighted", [each.weighted for each in process]),
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +162,7 @@ draws_chart = click.option("--chart", "chart_file", metavar="FILE", help="Also d
 @click.command()
 @runs_jobs
 @draws_chart
+@click.option("--cdf", "cdf_file", metavar="FILE", help="Also draw how the ratios are spread over queries, as SVG.")
 @click.option("--weights", metavar="LIST", help="The price of work at each run; by default 0.25,0.3,1 or alike.")
 @click.pass_obj
 def progressive(
@@ -163,6 +179,8 @@ def progressive(
     chart_file: str | None,
     json_file: str | None,
     prices_file: Path | None,
+    days: int,
+    cdf_file: str | None,
     weights: str | None,
 ) -> None:
     """Measure answers by a deadline: each query as a job over the day, against the query as it stands.
@@ -172,7 +190,7 @@ def progressive(
     """
     asked = Asked(
         *(workload_name, scale_factor, arrivals, numbers, master, repeat, warm_up, data, keep),
-        *(json_file, prices_file, chart_file),
+        *(json_file, prices_file, days, chart_file),
     )
     shares = asked.pattern.shares
     timeline = Timeline.of(asked.times, prices(weights, len(shares)), "final")
@@ -182,7 +200,10 @@ def progressive(
             ProgressiveBenchmark(workload_name, scale_factor, shares, timeline.weights, tuple(results))
         )
 
-    _bench(output, asked, timeline, report)
+    found = _bench(output, asked, timeline, report)
+    if cdf_file is not None:
+        write_file(cdf_file, report(found).distribution().as_svg())
+    _check(found)
 
 
 @click.command()
@@ -203,6 +224,7 @@ def maintenance(
     chart_file: str | None,
     json_file: str | None,
     prices_file: Path | None,
+    days: int,
 ) -> None:
     """Measure answers at every run: each query as a job that always delivers, against batch at every run.
 
@@ -211,14 +233,14 @@ def maintenance(
     """
     asked = Asked(
         *(workload_name, scale_factor, arrivals, numbers, master, repeat, warm_up, data, keep),
-        *(json_file, prices_file, chart_file),
+        *(json_file, prices_file, days, chart_file),
     )
     shares = asked.pattern.shares
 
     def report(results: Sequence[Result]) -> MaintenanceReport:
         return MaintenanceReport(MaintenanceBenchmark(workload_name, scale_factor, shares, tuple(results)))
 
-    _bench(output, asked, Timeline.of(asked.times, None, "every"), report)
+    _check(_bench(output, asked, Timeline.of(asked.times, None, "every"), report))
 
 
 class _Drawn(Report, Protocol):
@@ -227,11 +249,18 @@ class _Drawn(Report, Protocol):
     def chart(self) -> Chart: ...
 
 
-def _bench(output: Output, asked: Asked, timeline: Timeline, report: Callable[[Sequence[Result]], _Drawn]) -> None:
+def _bench(
+    output: Output, asked: Asked, timeline: Timeline, report: Callable[[Sequence[Result]], _Drawn]
+) -> list[Result]:
     """Measures, and reports."""
     found = measured_in_turn(output, asked, timeline, measure, report)
     if asked.chart_file is not None:
         write_file(asked.chart_file, report(found).chart().as_svg())
     output.report_measurements(report(found), asked.json_file)
+    return found
+
+
+def _check(found: Sequence[Result]) -> None:
+    """Ends with 1 where a query failed or an answer differs."""
     if not all(isinstance(each, Measurements) and each.equal for each in found):
         raise click.exceptions.Exit(1)

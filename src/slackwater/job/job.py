@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from slackwater.algebra.relation import Query
 from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
+from slackwater.cost.feedback import History
 from slackwater.errors import StateError, UserError, did_you_mean
 from slackwater.job.calibrate import PASSES, ROWS, Trial, calibrate
 from slackwater.job.carry import CarriedOver
@@ -64,15 +65,17 @@ class Job:
         statistics: Statistics | None = None,
         methods: tuple[str, ...] | None = None,
         prices: ClusterPrices | None = None,
+        history: History | None = None,
     ) -> None:
         """`statistics`, where they are known, take the place of what the job would count and guess.
 
-        `methods` are those to plan with, to compare; by default all. `prices` are those of a cluster that is known.
+        `methods` are those to plan with, to compare; by default all. `prices` are those of a cluster that is known,
+        `history` is what days before have counted, where that is to take the place of the job's own cycles.
         """
         self.config = config
         self.store = Store(config.state, {name: Shelf(query.output.path) for name, query in config.queries.items()})
         self._session = session
-        self._preparation = Preparation(config, self.store, self.session, statistics, methods, prices)
+        self._preparation = Preparation(config, self.store, self.session, statistics, methods, prices, history)
         self._cycles = Cycles(self._preparation)
 
     @staticmethod

@@ -12,6 +12,7 @@ from slackwater.algebra.types import Type
 from slackwater.catalog.statistics import Arrival, Statistics, bringing
 from slackwater.catalog.table import Catalog
 from slackwater.cost.bill import Bill
+from slackwater.cost.feedback import History
 from slackwater.engine.views import CHANGE_TYPE
 from slackwater.errors import Place, UnsupportedError, UserError
 from slackwater.job.batches import SourceCounts, known_counts
@@ -55,11 +56,13 @@ class Preparation:
     store: Store
     session: Callable[[], Session]
     known: Statistics | None = None
-    """What is known of the sources already: then nothing is counted, and earlier cycles are not asked."""
+    """What is known of the sources already: then nothing is counted."""
     methods: tuple[str, ...] | None = None
     """The methods to plan with; all of them unless told."""
     prices: ClusterPrices | None = None
     """Those to plan with; those of the job's cluster unless told."""
+    history: History | None = None
+    """What days before have counted; unless told the job's own cycles are asked, but not where sources are known."""
 
     def planned(self, sources: Mapping[str, Source]) -> tuple[Planned, dict[str, tuple[Field, ...]], Engine]:
         """The plan over the sources as they are, the columns that Spark sees in each answer, and what Spark can do."""
@@ -90,9 +93,14 @@ class Preparation:
             states_by_key=engine.by_key,
             timeline=timeline,
             past=past,
-            history=history_of(self.store) if self.known is None else (),
+            history=self._history(),
             factors=self._factors(past),
         )
+
+    def _history(self) -> History:
+        if self.history is not None:
+            return self.history
+        return history_of(self.store) if self.known is None else ()
 
     def _factors(self, past: Past | None) -> Bill:
         """The prices of the cluster; the rest of a cycle is planned with those of its plan, to be compared with it."""
