@@ -29,6 +29,7 @@ from slackwater.algebra.relation import (
 )
 from slackwater.algebra.scalar import conjuncts
 from slackwater.cost.bill import EVEN, Bill, Item
+from slackwater.cost.by_itself import seems_small
 from slackwater.cost.distribution import Columns, by_each, meets
 from slackwater.cost.estimate import Estimate
 from slackwater.cost.layout import Layouts, Rows
@@ -167,6 +168,8 @@ class EngineCost:
     """To tell the engine how a state lies, when it is saved and when it is loaded."""
     states_by_key: bool = True
     """Whether states can be saved by key; else only rows of the same statement lie by one."""
+    told: bool = True
+    """Whether joins are told which side to send; else the engine goes by what it knows itself: see `by_itself`."""
     factors: Bill = EVEN
     """By how much each item costs more or less on this cluster than by the rates: see `calibration`."""
 
@@ -271,7 +274,11 @@ class EngineCost:
 
     def may_send(self, join: Join, sent: Relation, rows: Rows) -> bool:
         """Whether a side is small enough to be with every worker; without a key to meet by there is no other way."""
-        return rows(sent).rows <= self.broadcast_rows or (join.kind is JoinKind.INNER and not has_equality(join))
+        if join.kind is JoinKind.INNER and not has_equality(join):
+            return True
+        if not self.told:
+            return seems_small(sent, rows, self.rates.compressed)
+        return rows(sent).rows <= self.broadcast_rows
 
     def send(self, join: Join, sent: Relation, rows: Rows) -> Work:
         """A copy of a side for every worker, as a hash table by the join's columns."""

@@ -137,7 +137,7 @@ def plan_job(
     if refresh is Refresh.FULL:
         plan = text_plan(config, declared, planning.plan, day)
         return Planned(plan, queries, statistics, planning, options, reasons)
-    idle = _why_not_early(planning.plan, day) if refresh is Refresh.AUTO else ""
+    idle = _why_not_early(planning, day) if refresh is Refresh.AUTO else ""
     if idle and not _pays_to_rewrite(queries, planning, day, statistics, options):
         plan = text_plan(config, declared, planning.plan, day)
         why = {name: reasons.get(name, idle) for name in config.queries}
@@ -146,21 +146,27 @@ def plan_job(
     return Planned(plan, queries, statistics, planning, options, reasons)
 
 
-def _why_not_early(plan: Plan, day: Day) -> str:
+def _why_not_early(planning: Planning, day: Day) -> str:
     """Why a plan is not worth its states, in words; nothing where it is."""
+    plan, text = planning.plan, planning.untold() * planning.plan.batch_rank
     states = {state.name for state in plan.states}
     if not any(step.name in states or states & set(step.reads()) for step in plan.steps if step.run > day.done):
         return IDLE
-    if plan.rank < KEPT * plan.batch_rank:
+    if plan.rank < KEPT * text:
         return ""
-    promised = 100 * (1 - plan.rank / plan.batch_rank) if plan.batch_rank else 0.0
+    promised = 100 * (1 - plan.rank / text) if text else 0.0
     return f"what early runs could do promises {promised:.1f} %, less than estimates can tell apart"
 
 
 def _pays_to_rewrite(
     queries: Mapping[str, Query], planning: Planning, day: Day, statistics: Statistics, options: Options
 ) -> bool:
-    """Whether the batch plan promises much over the queries as they are written, each by itself."""
+    """Whether the batch plan promises much over the queries as Spark would compute them, each by itself.
+
+    It may promise so because its joins are told which side to send, or because it is written better.
+    """
+    if planning.plan.rank < REWRITTEN * planning.untold() * planning.plan.batch_rank:
+        return True
     past = replace(day.past, rows={}) if day.past is not None else None
     as_written = replace(options, methods=(), disable=tuple(rule.name for rule in EXPLORE_RULES))
     written = sum(

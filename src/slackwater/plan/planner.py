@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -88,6 +88,8 @@ class Planning:
     deliveries: tuple[Delivery, ...]
     explore_seconds: float
     choose_seconds: float
+    untold: Callable[[], float]
+    """What batch costs where the engine decides by itself which side of a join it sends, in parts of what it costs."""
 
 
 def plan_query(
@@ -165,7 +167,20 @@ def plan_queries(
         timeline.weights,
         settings.model.factors,
     )
-    return Planning(plan, memo, cells, trace, roots, best.choices, deliveries, explored - started, chosen - explored)
+    untold = partial(_untold, batch, cells, settings.model, objective, rest)
+    seconds = explored - started, chosen - explored
+    return Planning(plan, memo, cells, trace, roots, best.choices, deliveries, *seconds, untold)
+
+
+def _untold(batch: _Chosen, cells: Cells, model: CostModel, objective: Objective, rest: _Rest) -> float:
+    """By how much batch would cost more if no join were told which side to send."""
+    if not isinstance(model, EngineCost):
+        return 1.0
+    told, untold = (
+        sum(step.bill.times(model.factors).total for step in _written(batch, cells, each, objective, rest)[0])
+        for each in (model, replace(model, told=False))
+    )
+    return max(1.0, untold / told) if told else 1.0
 
 
 @dataclass(frozen=True)
