@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from duckdb import BinderException
 
 from slackwater.bench.estimates import (
     DIFFERENCE,
@@ -14,10 +16,12 @@ from slackwater.bench.estimates import (
     LEARNED,
     ROWS,
     EstimatesBenchmark,
+    Forms,
     Spread,
     measure_estimates,
     q_error,
     spread,
+    tables_of,
     two_days,
 )
 from slackwater.bench.workloads import ArrivalPattern, Dataset, tpch
@@ -75,6 +79,29 @@ def test_duckdb_is_asked_for_everything_and_differences_of_changes_only(measured
         assert DUCKDB in guess.expected
         assert (DIFFERENCE in guess.expected) == guess.form.startswith("delta")
     assert set(measured.by_query()) == {"tpch-q3", "tpch-q4"}
+
+
+@pytest.mark.parametrize("complaint,left_out", [("Max expression depth limit exceeded", True), ("no column x", False)])
+def test_a_form_that_is_nested_too_deep_for_duckdb_is_left_out_and_counted(
+    tpch_data: Dataset, monkeypatch: pytest.MonkeyPatch, complaint: str, left_out: bool
+) -> None:
+    forms = Forms("q6", tpch().queries()[6].spark, tables_of(tpch_data, ArrivalPattern()), compared=False)
+    every = forms.guesses()
+    answered = forms.tables.query
+
+    def query(text: str) -> pa.Table:
+        if "sum(" in text.lower():
+            raise BinderException(complaint)
+        return answered(text)
+
+    monkeypatch.setattr(forms.tables, "query", query)
+    if left_out:
+        some = forms.guesses()
+        assert some
+        assert forms.too_deep == len(every) - len(some) > 0
+    else:
+        with pytest.raises(BinderException, match="no column"):
+            forms.guesses()
 
 
 def test_the_command_prints_tables_and_writes_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
