@@ -15,7 +15,8 @@ from slackwater.bench.choice import (
     choices_from_json,
     furthest_off,
 )
-from slackwater.bench.trial import Cost, Failed, Measurements, StepTimes
+from slackwater.bench.measure import Failed, Measurements
+from slackwater.bench.trial import Cost, StepTimes
 from slackwater.cli.bench_choice import ChoiceReport
 from slackwater.errors import UserError
 

@@ -13,8 +13,9 @@ from slackwater.bench.arriving import ArrivingData, prepare_data
 from slackwater.bench.chart import Chart
 from slackwater.bench.distribution import Distribution
 from slackwater.bench.maintenance import MaintenanceBenchmark
+from slackwater.bench.measure import Failed, Measurements, learned
 from slackwater.bench.progressive import ProgressiveBenchmark
-from slackwater.bench.trial import Cost, Failed, Measurements, Setting, Trial, learned
+from slackwater.bench.trial import Cost, Setting, Trial
 from slackwater.bench.workloads import parse_pattern, tpch
 from slackwater.catalog.statistics import Arrival
 from slackwater.cli.main import main

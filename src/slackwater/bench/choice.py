@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slackwater.bench.trial import Failed, Measurements, Setting, Trial, learned, measure
+from slackwater.bench.measure import Failed, Measurements, learned, measure
+from slackwater.bench.trial import Setting, Trial
 from slackwater.bench.workloads import Query
 from slackwater.errors import UserError
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from slackwater.bench.frontend import percentile
+from slackwater.bench.measure import Benchmark, Failed, Measurements, Result
 from slackwater.bench.progressive import SHARES, failure_as_json, ratio
-from slackwater.bench.trial import Benchmark, Failed, Measurements, Result
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from slackwater.bench.frontend import percentile
-from slackwater.bench.trial import Benchmark, Cost, Failed, Measurements, Result
+from slackwater.bench.measure import Benchmark, Failed, Measurements, Result
+from slackwater.bench.trial import Cost
 
 SHARES = ((50, "p50"), (80, "p80"), (100, "max"))
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slackwater.bench.effectiveness import REFERENCE, TOGETHER, Case, Outcome, Spent, signature
-from slackwater.bench.trial import Cost, Setting, Trial, in_words
+from slackwater.bench.measure import in_words
+from slackwater.bench.trial import Cost, Setting, Trial
 from slackwater.bench.workloads import Query
 
 if TYPE_CHECKING:

@@ -12,11 +12,10 @@ import os
 import shutil
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 import yaml
 
@@ -27,7 +26,6 @@ from slackwater.cost.feedback import History
 from slackwater.engine.views import Files, quoted_text, view_of_files
 from slackwater.errors import UserError
 from slackwater.job.config import load_job
-from slackwater.job.feedback import history_of
 from slackwater.job.job import Job
 from slackwater.job.manifest import Manifest
 from slackwater.job.planning import Planned
@@ -80,29 +78,6 @@ class Cost:
         return cls(cpu_s, process_cpu_s, wall_s)
 
 
-@dataclass(frozen=True)
-class Measurements:
-    """A query's runs, the batch query at those that deliver, and whether the answers were equal there."""
-
-    query: str
-    runs: tuple[Cost, ...]
-    batches: Mapping[int, Cost]
-    equal: bool
-    planning_s: float
-    """Seconds of one thread, from the job file to the plan."""
-    expected: tuple[float, ...]
-    """The plan's cost of each run, in parts of what it expects of batch at the last."""
-    keeps: bool
-    """Whether anything is kept from one run to another; if not, the query is computed whole when it is due."""
-    state_bytes: int
-    promised: float = 1.0
-    """What the plan expected all runs to cost at their prices, in parts of what it expected of batch."""
-    steps: tuple[StepTimes, ...] = ()
-    """The steps of the last pass."""
-    expected_batch_s: float | None = None
-    """What the plan expected batch to cost at the last run."""
-
-
 @dataclass(frozen=True, slots=True)
 class StepTimes:
     """A step: seconds of executor CPU, and how many were expected, where that is known."""
@@ -111,14 +86,6 @@ class StepTimes:
     name: str
     cpu_s: float
     expected_s: float | None
-
-
-@dataclass(frozen=True)
-class Failed:
-    """A query that could not be measured, and why."""
-
-    query: str
-    error: str
 
 
 @dataclass(frozen=True)
@@ -311,134 +278,3 @@ def _link(file: Path, target: Path) -> None:
         os.link(file, target)
     except OSError:
         shutil.copy2(file, target)
-
-
-# --- measuring -------------------------------------------------------------------------------------------------------
-
-Result = Measurements | Failed
-Found = TypeVar("Found")
-Found_co = TypeVar("Found_co", covariant=True)
-
-
-class Benchmark:
-    """What every benchmark can say of its queries, whatever it makes of their costs."""
-
-    results: tuple[Result, ...]
-
-    @property
-    def measured(self) -> tuple[Measurements, ...]:
-        return tuple(each for each in self.results if isinstance(each, Measurements))
-
-    @property
-    def failed(self) -> tuple[Failed, ...]:
-        return tuple(each for each in self.results if isinstance(each, Failed))
-
-    @property
-    def equal(self) -> int:
-        """Queries whose answers are batch's."""
-        return sum(each.equal for each in self.measured)
-
-
-class Measure(Protocol[Found_co]):
-    """How one query is measured, its jobs in a directory of their own."""
-
-    def __call__(
-        self, session: Session, setting: Setting, query: Query, directory: Path, *, batch_first: bool
-    ) -> Found_co: ...
-
-
-def measure_all(
-    session: Session,
-    setting: Setting,
-    queries: Sequence[Query],
-    directory: Path,
-    how: Measure[Found],
-    *,
-    known: Mapping[str, Found],
-    begun: Callable[[int, Query], None],
-    done: Callable[[Found | Failed], None],
-) -> None:
-    """Every query in turn; one that fails is told as such, one that is known is told again.
-
-    Where a warm-up is asked for, the first query is also measured once for nothing: Spark is far slower when it is new.
-    """
-    new = [query for query in queries if query.name not in known]
-    if setting.warm_up and new:
-        with suppress(Exception):
-            measure(session, replace(setting, repeat=1), new[0], directory / "warm-up", batch_first=True)
-    for position, query in enumerate(queries):
-        begun(position, query)
-        if query.name in known:
-            done(known[query.name])
-            continue
-        try:
-            done(how(session, setting, query, directory / query.name, batch_first=position % 2 == 0))
-        except Exception as error:
-            done(Failed(query.name, in_words(error)))
-
-
-def measure(
-    session: Session,
-    setting: Setting,
-    query: Query,
-    directory: Path,
-    *,
-    batch_first: bool,
-    history: History | None = None,
-) -> Measurements:
-    """One query: planned once, then passed through as often as the setting says, batch first or last by turns.
-
-    It is planned by what the days before have counted: those of the setting, unless a history is given.
-    """
-    known = history if history is not None else learned(session, setting, query, directory)
-    trial = Trial(session, setting, query, directory, known)
-    timeline = setting.timeline
-    costs: list[tuple[list[Cost], dict[int, Cost]]] = []
-    equal = True
-    passes = setting.warm_up + setting.repeat
-    for number in range(passes):
-        trial.rewind()
-        runs: list[Cost] = []
-        batches: dict[int, Cost] = {}
-        early = batch_first == (number % 2 == setting.warm_up % 2)
-        for run in timeline.runs:
-            if run in timeline.deliver and early:
-                batches[run] = trial.batch(run)
-            runs.append(trial.run(run))
-            if run in timeline.deliver and not early:
-                batches[run] = trial.batch(run)
-            if run in timeline.deliver and number == passes - 1:
-                equal = trial.is_equal(run) and equal
-        costs.append((runs, batches))
-    plan = trial.plan()
-    counted = costs[setting.warm_up :]
-    return Measurements(
-        query.name,
-        tuple(Cost.median(runs[n] for runs, _ in counted) for n in range(timeline.last)),
-        {run: Cost.median(batches[run] for _, batches in counted) for run in sorted(timeline.deliver)},
-        equal,
-        trial.planning_s,
-        tuple(cost / plan.batch_cost[-1] for cost in plan.cost) if plan.batch_cost[-1] else (),
-        bool(plan.states),
-        trial.state_bytes(),
-        plan.rank / plan.batch_rank if plan.batch_rank else 1.0,
-        trial.steps(),
-        plan.batch_cost[-1] / 1e6,
-    )
-
-
-def learned(session: Session, setting: Setting, query: Query, directory: Path) -> History:
-    """What a job counts on the days that it lives through before, each planned by those before it."""
-    history: History = ()
-    for day in range(1, setting.days + 1):
-        trial = Trial(session, setting, query, directory.with_name(f"{directory.name}-day-{day}"), history)
-        for run in setting.timeline.runs:
-            trial.run(run)
-        history = (*history, *history_of(trial.job.store))
-    return history
-
-
-def in_words(error: Exception) -> str:
-    """What went wrong, in a line."""
-    kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
-    return f"{kind}{error}".strip()

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from slackwater.bench.choice import CLOSE, FULL, INCREMENTAL, Choice, ChoiceBenchmark, choices_from_json, choose
-from slackwater.bench.trial import Failed
+from slackwater.bench.measure import Failed
 from slackwater.cli.bench_jobs import Asked, failures, measured_in_turn, query_table, runs_jobs
 from slackwater.cli.bench_planning import prices
 from slackwater.cli.output import TO_STDOUT, Json, Output, plain

@@ -15,7 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from slackwater.bench.arriving import prepare_data
-from slackwater.bench.trial import Failed, Found, Measure, Setting, measure_all
+from slackwater.bench.measure import Failed, Found, Measure, measure_all
+from slackwater.bench.trial import Setting
 from slackwater.bench.workloads import ArrivalPattern, Query, Workload, parse_pattern, workload
 from slackwater.cli.bench_planning import listed, numbered
 from slackwater.cli.output import TO_STDOUT, Output, Report, measuring, write_json
