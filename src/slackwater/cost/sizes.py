@@ -98,15 +98,6 @@ class Sizes:
         found = Estimator(leaf, self.essential, lambda _: factor).of(home.expressions[0])
         return replace(found, keys=home.properties.keys or found.keys)
 
-    def after(self, run: int) -> Estimator:
-        """Estimates expressions over tables as they are after a run."""
-
-        def leaf(relation: Relation) -> Estimate:
-            assert isinstance(relation, Scan)
-            return self._table_version(relation, run)
-
-        return Estimator(leaf, self.essential, self.corrections.of)
-
     def _table_version(self, scan: Scan, run: int) -> Estimate:
         known = self.table(scan.table.name)
         changing = scan.table.changing

@@ -35,10 +35,10 @@ from slackwater.time.forms import Kind
 from slackwater.time.timeline import Timeline
 
 REWRITTEN = 0.7
-"""A rewritten batch query must promise to cost less than this part of the query as it is written."""
+"""A batch plan of ours must promise to cost less than this part of the text: untold, or as it is written."""
 
 KEPT = 0.97
-"""A plan that keeps anything must promise to cost less than this part of batch."""
+"""A plan that keeps anything must promise to cost less than this part of the text."""
 
 IDLE = "nothing that an early run could do pays"
 
@@ -137,18 +137,20 @@ def plan_job(
     if refresh is Refresh.FULL:
         plan = text_plan(config, declared, planning.plan, day)
         return Planned(plan, queries, statistics, planning, options, reasons)
-    idle = _why_not_early(planning, day) if refresh is Refresh.AUTO else ""
-    if idle and not _pays_to_rewrite(queries, planning, day, statistics, options):
-        plan = text_plan(config, declared, planning.plan, day)
-        why = {name: reasons.get(name, idle) for name in config.queries}
-        return Planned(plan, queries, statistics, planning, options, why)
+    if refresh is Refresh.AUTO:
+        found, text = planning.plan, planning.untold() * planning.plan.batch_rank
+        idle = _why_not_early(found, text, day)
+        pays = found.rank < REWRITTEN * text
+        if idle and not pays and not _is_better_written(found, queries, day, statistics, options):
+            why = {name: reasons.get(name, idle) for name in config.queries}
+            plan = text_plan(config, declared, found, day)
+            return Planned(plan, queries, statistics, planning, options, why)
     plan = _with_texts(planning.plan, day, declared, reasons)
     return Planned(plan, queries, statistics, planning, options, reasons)
 
 
-def _why_not_early(planning: Planning, day: Day) -> str:
-    """Why a plan is not worth its states, in words; nothing where it is."""
-    plan, text = planning.plan, planning.untold() * planning.plan.batch_rank
+def _why_not_early(plan: Plan, text: float, day: Day) -> str:
+    """Why a plan is not worth its states, in words; nothing where it is. `text` is what the queries' texts cost."""
     states = {state.name for state in plan.states}
     if not any(step.name in states or states & set(step.reads()) for step in plan.steps if step.run > day.done):
         return IDLE
@@ -158,22 +160,17 @@ def _why_not_early(planning: Planning, day: Day) -> str:
     return f"what early runs could do promises {promised:.1f} %, less than estimates can tell apart"
 
 
-def _pays_to_rewrite(
-    queries: Mapping[str, Query], planning: Planning, day: Day, statistics: Statistics, options: Options
+def _is_better_written(
+    plan: Plan, queries: Mapping[str, Query], day: Day, statistics: Statistics, options: Options
 ) -> bool:
-    """Whether the batch plan promises much over the queries as Spark would compute them, each by itself.
-
-    It may promise so because its joins are told which side to send, or because it is written better.
-    """
-    if planning.plan.rank < REWRITTEN * planning.untold() * planning.plan.batch_rank:
-        return True
+    """Whether a plan promises much over the queries as they are written, each by itself."""
     past = replace(day.past, rows={}) if day.past is not None else None
     as_written = replace(options, methods=(), disable=tuple(rule.name for rule in EXPLORE_RULES))
     written = sum(
         plan_queries({name: query}, statistics, day.timeline, as_written, past).plan.rank
         for name, query in queries.items()
     )
-    return planning.plan.rank < REWRITTEN * written
+    return plan.rank < REWRITTEN * written
 
 
 def options_for(refresh: Refresh, methods: tuple[str, ...] | None, model: EngineCost) -> Options:

@@ -16,6 +16,7 @@ from slackwater.algebra.relation import Join, JoinKind, Query, Relation, Scan
 from slackwater.algebra.schema import Column
 from slackwater.catalog.statistics import Statistics
 from slackwater.cost.feedback import History
+from slackwater.cost.layout import Rows
 from slackwater.cost.model import CostModel, EngineCost
 from slackwater.cost.objective import Objective, Vector, WeightedSum, checked, early_is_best
 from slackwater.memo.check import MemoCheck
@@ -176,8 +177,9 @@ def _untold(batch: _Chosen, cells: Cells, model: CostModel, objective: Objective
     """By how much batch would cost more if no join were told which side to send."""
     if not isinstance(model, EngineCost):
         return 1.0
+    steps, _, rows = _laid_out(batch, cells, model, objective, rest)
     told, untold = (
-        sum(step.bill.times(model.factors).total for step in _written(batch, cells, each, objective, rest)[0])
+        sum(step.bill.times(model.factors).total for step in billed(steps, rows, each, rest.past))
         for each in (model, replace(model, told=False))
     )
     return max(1.0, untold / told) if told else 1.0
@@ -306,13 +308,21 @@ def _chosen(
 def _written(
     chosen: _Chosen, cells: Cells, model: CostModel, objective: Objective, rest: _Rest
 ) -> tuple[tuple[Step, ...], Vector]:
-    """A plan's steps, with states that lie as their readers need them, and its cost."""
+    """A plan's steps, with states that lie as their readers need them and a bill for each, and its cost."""
+    steps, cost, rows = _laid_out(chosen, cells, model, objective, rest)
+    return billed(steps, rows, model, rest.past), cost
+
+
+def _laid_out(
+    chosen: _Chosen, cells: Cells, model: CostModel, objective: Objective, rest: _Rest
+) -> tuple[tuple[Step, ...], Vector, Rows]:
+    """The steps without their bills, the cost, and the rows that are expected of every part of them."""
     saved = saved_cells(chosen.choices, chosen.deliveries, chosen.shared)
     worth = {key: chosen.worth.get(key, 0.0) for key in saved}
     choices, deliveries = chosen.choices, chosen.deliveries
     builder = StepBuilder(cells.memo, cells, choices, deliveries, worth, chosen.shared, rest.kept, rest.past)
     steps, cost = StatesByKey(tuple(builder.steps()), builder, model, chosen.cost).best(objective)
-    return billed(steps, builder.rows.__getitem__, model, rest.past), cost
+    return steps, cost, builder.rows.__getitem__
 
 
 def _keeps(choices: Mapping[Key, Choice], delivered: list[Key]) -> bool:
