@@ -13,7 +13,7 @@ from rich.text import Text
 
 from slackwater.bench.choice import CLOSE, FULL, INCREMENTAL, Choice, ChoiceBenchmark, choices_from_json, choose
 from slackwater.bench.measure import Failed
-from slackwater.cli.bench_jobs import Asked, failures, measured_in_turn, query_table, runs_jobs
+from slackwater.cli.bench_jobs import asked_for, failures, measured_in_turn, query_table, runs_jobs
 from slackwater.cli.bench_planning import prices
 from slackwater.cli.output import TO_STDOUT, Json, Output, plain
 from slackwater.cost.bill import EVEN, Item
@@ -71,41 +71,24 @@ def _cells(each: Choice) -> tuple[str | Text, ...]:
 @click.option("--weights", metavar="LIST", help="The price of work at each run; by default 0.25,0.3,1 or alike.")
 @click.option("--resume", is_flag=True, help="Take over what the file of --json has measured already.")
 @click.pass_obj
-def choice(
-    output: Output,
-    workload_name: str,
-    scale_factor: float,
-    arrivals: str,
-    numbers: str | None,
-    master: str,
-    repeat: int,
-    warm_up: int,
-    data: Path | None,
-    keep: bool,
-    json_file: str | None,
-    prices_file: Path | None,
-    days: int,
-    weights: str | None,
-    resume: bool,
-) -> None:
+def choice(output: Output, /, weights: str | None, resume: bool, **given: object) -> None:
     """Measure how often the planner picks the cheaper way: each query kept incrementally and computed whole.
 
     Costs are executor CPU at the prices of the runs. Exits with 1 where a query failed or an answer differs.
     """
-    asked = Asked(
-        *(workload_name, scale_factor, arrivals, numbers, master, repeat, warm_up, data, keep),
-        *(json_file, prices_file, days),
-    )
+    asked = asked_for(given)
     shares = asked.pattern.shares
     timeline = Timeline.of(asked.times, prices(weights, len(shares)), "final")
     factors = asked.prices.factors if asked.prices is not None else EVEN
 
     def report(found: Sequence[Choice | Failed]) -> ChoiceReport:
         told = {item.value: factors[item] for item in Item}
-        return ChoiceReport(ChoiceBenchmark(workload_name, scale_factor, shares, timeline.weights, tuple(found), told))
+        return ChoiceReport(
+            ChoiceBenchmark(asked.workload_name, asked.scale_factor, shares, timeline.weights, tuple(found), told)
+        )
 
-    found = measured_in_turn(output, asked, timeline, choose, report, _known(json_file) if resume else {})
-    output.report_measurements(report(found), json_file)
+    found = measured_in_turn(output, asked, timeline, choose, report, _known(asked.json_file) if resume else {})
+    output.report_measurements(report(found), asked.json_file)
     if not all(isinstance(each, Choice) and each.equal for each in found):
         raise click.exceptions.Exit(1)
 

@@ -119,6 +119,11 @@ class Asked:
         return [numbered(self.work, number) for number in listed(self.numbers)]
 
 
+def asked_for(given: dict[str, object]) -> Asked:
+    """What the options of `runs_jobs` say."""
+    return Asked(**given)  # type: ignore[arg-type]
+
+
 def measured_in_turn(
     output: Output,
     asked: Asked,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ParamSpec, Protocol, TypeVar
 
 import click
@@ -16,7 +15,7 @@ from slackwater.bench.distribution import Distribution
 from slackwater.bench.maintenance import MaintenanceBenchmark
 from slackwater.bench.measure import Measurements, Result, measure
 from slackwater.bench.progressive import ProgressiveBenchmark, Ratios
-from slackwater.cli.bench_jobs import Asked, failures, measured_in_turn, query_table, runs_jobs
+from slackwater.cli.bench_jobs import Asked, asked_for, failures, measured_in_turn, query_table, runs_jobs
 from slackwater.cli.bench_planning import prices
 from slackwater.cli.output import Json, Output, Report, plain, write_file
 from slackwater.cli.text import size
@@ -165,40 +164,19 @@ draws_chart = click.option("--chart", "chart_file", metavar="FILE", help="Also d
 @click.option("--cdf", "cdf_file", metavar="FILE", help="Also draw how the ratios are spread over queries, as SVG.")
 @click.option("--weights", metavar="LIST", help="The price of work at each run; by default 0.25,0.3,1 or alike.")
 @click.pass_obj
-def progressive(
-    output: Output,
-    workload_name: str,
-    scale_factor: float,
-    arrivals: str,
-    numbers: str | None,
-    master: str,
-    repeat: int,
-    warm_up: int,
-    data: Path | None,
-    keep: bool,
-    chart_file: str | None,
-    json_file: str | None,
-    prices_file: Path | None,
-    days: int,
-    cdf_file: str | None,
-    weights: str | None,
-) -> None:
+def progressive(output: Output, /, cdf_file: str | None, weights: str | None, **given: object) -> None:
     """Measure answers by a deadline: each query as a job over the day, against the query as it stands.
 
     CPU of the last run (deadline), of all runs at their prices (weighted) and of all runs (total), in parts of batch's.
     Exits with 1 where a query failed or an answer differs from batch's.
     """
-    asked = Asked(
-        *(workload_name, scale_factor, arrivals, numbers, master, repeat, warm_up, data, keep),
-        *(json_file, prices_file, days, chart_file),
-    )
+    asked = asked_for(given)
     shares = asked.pattern.shares
     timeline = Timeline.of(asked.times, prices(weights, len(shares)), "final")
 
     def report(results: Sequence[Result]) -> ProgressiveReport:
-        return ProgressiveReport(
-            ProgressiveBenchmark(workload_name, scale_factor, shares, timeline.weights, tuple(results))
-        )
+        bench = ProgressiveBenchmark(asked.workload_name, asked.scale_factor, shares, timeline.weights, tuple(results))
+        return ProgressiveReport(bench)
 
     found = _bench(output, asked, timeline, report)
     if cdf_file is not None:
@@ -210,35 +188,17 @@ def progressive(
 @runs_jobs
 @draws_chart
 @click.pass_obj
-def maintenance(
-    output: Output,
-    workload_name: str,
-    scale_factor: float,
-    arrivals: str,
-    numbers: str | None,
-    master: str,
-    repeat: int,
-    warm_up: int,
-    data: Path | None,
-    keep: bool,
-    chart_file: str | None,
-    json_file: str | None,
-    prices_file: Path | None,
-    days: int,
-) -> None:
+def maintenance(output: Output, /, **given: object) -> None:
     """Measure answers at every run: each query as a job that always delivers, against batch at every run.
 
     r is the CPU of all runs in parts of that of batch at all of them. Exits with 1 where a query failed or an answer
     differs from batch's.
     """
-    asked = Asked(
-        *(workload_name, scale_factor, arrivals, numbers, master, repeat, warm_up, data, keep),
-        *(json_file, prices_file, days, chart_file),
-    )
+    asked = asked_for(given)
     shares = asked.pattern.shares
 
     def report(results: Sequence[Result]) -> MaintenanceReport:
-        return MaintenanceReport(MaintenanceBenchmark(workload_name, scale_factor, shares, tuple(results)))
+        return MaintenanceReport(MaintenanceBenchmark(asked.workload_name, asked.scale_factor, shares, tuple(results)))
 
     _check(_bench(output, asked, Timeline.of(asked.times, None, "every"), report))
 
