@@ -19,14 +19,13 @@ from slackwater.bench.effectiveness import (
     Case,
     EffectivenessBenchmark,
     Outcome,
-    Spent,
     bound,
     cases,
     estimate,
     signature,
 )
 from slackwater.bench.side_by_side import SideBySide
-from slackwater.bench.trial import Cost, Setting
+from slackwater.bench.trial import Cost, Setting, Spent
 from slackwater.bench.workloads import Query, parse_pattern, tpcds
 from slackwater.bench.workloads.sizes import workload_statistics
 from slackwater.cli.bench_effectiveness import EffectivenessReport

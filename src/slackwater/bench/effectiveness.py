@@ -14,7 +14,7 @@ from typing import Final
 
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query as BoundQuery
-from slackwater.bench.trial import Cost
+from slackwater.bench.trial import Spent
 from slackwater.bench.workloads import Query, Workload
 from slackwater.catalog.statistics import Statistics
 from slackwater.engine.program import compile_step
@@ -70,20 +70,6 @@ def cases(
             for query in queries:
                 for weight in weights:
                     yield Case(query, pattern, scenario, weight)
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What a plan has cost on Spark, run by run."""
-
-    runs: tuple[Cost, ...]
-    equal: bool
-
-    def cpu(self, weights: Sequence[float]) -> float:
-        return sum(weight * run.cpu_s for weight, run in zip(weights, self.runs, strict=True))
-
-    def process_cpu(self, weights: Sequence[float]) -> float:
-        return sum(weight * run.process_cpu_s for weight, run in zip(weights, self.runs, strict=True))
 
 
 @dataclass(frozen=True)

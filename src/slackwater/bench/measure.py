@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from slackwater.bench.trial import Cost, Setting, StepTimes, Trial
+from slackwater.bench.trial import Cost, Setting, Spent, StepTimes, Trial
 from slackwater.bench.workloads import Query
 from slackwater.cost.feedback import History
 from slackwater.errors import UserError
@@ -54,6 +54,8 @@ class Failed:
 
 
 Result = Measurements | Failed
+Live = Callable[[str, Trial, int], Cost]
+"""How the trial of a name lives through a run."""
 Found = TypeVar("Found")
 Found_co = TypeVar("Found_co", covariant=True)
 
@@ -163,6 +165,30 @@ def measure(
         trial.steps(),
         plan.batch_cost[-1] / 1e6,
     )
+
+
+def by_turns(
+    trials: Mapping[str, Trial], setting: Setting, live: Live = lambda _, trial, run: trial.run(run)
+) -> dict[str, Spent]:
+    """All passes of some trials by turns, so that none always meets the warmer Spark; the last is set against batch."""
+    costs: dict[str, list[list[Cost]]] = {name: [] for name in trials}
+    equal = dict.fromkeys(trials, True)
+    timeline, last = setting.timeline, setting.warm_up + setting.repeat - 1
+    for number in range(last + 1):
+        for name in list(trials)[:: 1 if number % 2 else -1]:
+            trial = trials[name]
+            trial.rewind()
+            costs[name].append([])
+            for run in timeline.runs:
+                costs[name][-1].append(live(name, trial, run))
+                if number == last and run in timeline.deliver:
+                    trial.batch(run)
+                    equal[name] = trial.is_equal(run) and equal[name]
+    counted = {name: passes[setting.warm_up :] for name, passes in costs.items()}
+    return {
+        name: Spent(tuple(Cost.median(each[n] for each in passes) for n in range(timeline.last)), equal[name])
+        for name, passes in counted.items()
+    }
 
 
 def learned(session: Session, setting: Setting, query: Query, directory: Path) -> History:

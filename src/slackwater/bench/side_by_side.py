@@ -7,14 +7,13 @@ prices of early work have led to them: what they cost is counted run by run, bef
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slackwater.bench.effectiveness import REFERENCE, TOGETHER, Case, Outcome, Spent, signature
-from slackwater.bench.measure import in_words
-from slackwater.bench.trial import Cost, Setting, Trial
+from slackwater.bench.effectiveness import REFERENCE, TOGETHER, Case, Outcome, signature
+from slackwater.bench.measure import by_turns, in_words
+from slackwater.bench.trial import Setting, Spent, Trial
 from slackwater.bench.workloads import Query
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class SideBySide:
         trials = {name: self._trial(query, setting, name) for name in (REFERENCE, TOGETHER)}
         keys = {name: (case.query, case.pattern, case.scenario, signature(t.plan())) for name, t in trials.items()}
         new = {keys[name]: name for name in trials if keys[name] not in self.known}
-        costs = _passes({name: trials[name] for name in new.values()}, setting)
+        costs = by_turns({name: trials[name] for name in new.values()}, setting)
         self.known |= {key: costs[name] for key, name in new.items()}
         return {name: self.known[key] for name, key in keys.items()}
 
@@ -53,25 +52,3 @@ class SideBySide:
         return Trial(
             self.session, replace(setting, methods=methods), query, self.directory / f"{self._jobs}-{query.name}-{name}"
         )
-
-
-def _passes(trials: Mapping[str, Trial], setting: Setting) -> dict[str, Spent]:
-    """All passes of all trials by turns; the last is compared with batch."""
-    costs: dict[str, list[list[Cost]]] = {name: [] for name in trials}
-    equal = dict.fromkeys(trials, True)
-    timeline, last = setting.timeline, setting.warm_up + setting.repeat - 1
-    for number in range(last + 1):
-        for name in list(trials)[:: 1 if number % 2 else -1]:
-            trial = trials[name]
-            trial.rewind()
-            costs[name].append([])
-            for run in timeline.runs:
-                costs[name][-1].append(trial.run(run))
-                if number == last and run in timeline.deliver:
-                    trial.batch(run)
-                    equal[name] = trial.is_equal(run) and equal[name]
-    counted = {name: passes[setting.warm_up :] for name, passes in costs.items()}
-    return {
-        name: Spent(tuple(Cost.median(each[n] for each in passes) for n in range(timeline.last)), equal[name])
-        for name, passes in counted.items()
-    }

@@ -12,7 +12,7 @@ import os
 import shutil
 import statistics
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ import yaml
 
 from slackwater.bench.arriving import ArrivingData
 from slackwater.bench.workloads import Query
-from slackwater.catalog.statistics import Arrival
+from slackwater.catalog.statistics import Arrival, bringing
 from slackwater.cost.feedback import History
 from slackwater.engine.views import Files, quoted_text, view_of_files
 from slackwater.errors import UserError
@@ -32,7 +32,8 @@ from slackwater.job.planning import Planned
 from slackwater.job.prices import ClusterPrices, cluster_of
 from slackwater.job.runner import Silent
 from slackwater.job.sources import Source
-from slackwater.job.store import remove
+from slackwater.job.store import RevisionRecord, remove
+from slackwater.job.values import NEVER
 from slackwater.job.verify import output_fields_of
 from slackwater.job.work import Work
 from slackwater.plan.plan import ONLY, Plan
@@ -66,6 +67,16 @@ class Cost:
         )
 
     @classmethod
+    def sum(cls, costs: Iterable[Cost]) -> Cost:
+        """Several together; of none, nothing."""
+        every = list(costs)
+        return cls(
+            sum(cost.cpu_s for cost in every),
+            sum(cost.process_cpu_s for cost in every),
+            sum(cost.wall_s for cost in every),
+        )
+
+    @classmethod
     def of_manifest(cls, manifest: Manifest) -> Cost:
         """What a committed run says of itself; one that had nothing to compute has cost nothing."""
         told = manifest.total
@@ -76,6 +87,20 @@ class Cost:
         if cpu_s is None or process_cpu_s is None or wall_s is None:
             raise UserError("this Spark does not say what work costs", hint="benchmarks need the driver at hand")
         return cls(cpu_s, process_cpu_s, wall_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a job has cost on Spark, run by run, and whether its answers were batch's."""
+
+    runs: tuple[Cost, ...]
+    equal: bool
+
+    def cpu(self, weights: Sequence[float]) -> float:
+        return sum(weight * run.cpu_s for weight, run in zip(weights, self.runs, strict=True))
+
+    def process_cpu(self, weights: Sequence[float]) -> float:
+        return sum(weight * run.process_cpu_s for weight, run in zip(weights, self.runs, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +128,10 @@ class Setting:
     """Those to plan with; the built-in ones unless told."""
     days: int = 0
     """Days that each query lives through before, so that the one that is measured is planned by what they counted."""
+    expected: Mapping[str, tuple[Arrival, ...]] = field(default_factory=dict)
+    """What jobs expect of tables that bring something else; of all others they expect what comes."""
+    replan: float | None = None
+    """The factor by which rows must be off for the rest to be planned anew; unless told the chosen plan stays."""
 
 
 class Trial:
@@ -115,13 +144,13 @@ class Trial:
         self._data = setting.data
         self._timeline = setting.timeline
         self._query = query
-        self._refresh = setting.refresh
+        self._setting = setting
         self._directory = directory
         self._tables = self._data.tables_of(query)
         self.planning_s = 0.0
         self._write_job()
         config = load_job(directory / "slackwater.yml")
-        used = {name: self._data.statistics[name] for name in self._tables}
+        used = {name: bringing(self._data.statistics[name], self._expected(name)) for name in self._tables}
         prices = setting.prices or ClusterPrices(cluster_of(config.spark))
         self.job = Job(config, session, statistics=used, methods=setting.methods, prices=prices, history=history)
         self._shelf = self.job.store.shelves[ONLY]
@@ -139,11 +168,11 @@ class Trial:
         told = {
             "name": self._query.name,
             "query": "query.sql",
-            "refresh": self._refresh,
+            "refresh": self._setting.refresh,
             "schedule": list(timeline.times),
             "weights": list(timeline.weights),
             "deliver": [timeline.time(run) for run in sorted(timeline.deliver)],
-            "replan": "never",  # the plan that was chosen is the one to be measured
+            "replan": self._setting.replan or NEVER,
             "sources": {name: self._source(name) for name in self._tables},
             "output": {"path": "answer"},
         }
@@ -155,7 +184,7 @@ class Trial:
 
     def _source(self, name: str) -> dict[str, object]:
         key = self._data.work.tables[name].key
-        arrivals = self._data.arrivals(name)
+        arrivals = self._expected(name)
         told: dict[str, object] = {"key": list(key)} if key else {}
         told["path"] = str(self._inputs(name) if name in self._data.changing else self._data.directory(name))
         expected: dict[str, object] = {"rows": int(sum(arrival.growth for arrival in arrivals))}
@@ -168,34 +197,46 @@ class Trial:
             told["static"] = True
         return {**told, "expect": expected}
 
+    def _expected(self, table: str) -> tuple[Arrival, ...]:
+        return self._setting.expected.get(table) or self._data.arrivals(table)
+
     def _inputs(self, table: str) -> Path:
         return self._directory / "input" / table
 
     # --- runs --------------------------------------------------------------------------------------------------------
 
-    def run(self, number: int) -> Cost:
-        """Brings what a run reads, and runs it; the very first one plans before."""
-        self._arrive(number)
+    def run(self, number: int, *, late: Collection[str] = (), skip_missed: bool = False) -> Cost:
+        """Brings what a run reads, and runs it; the very first one plans before.
+
+        Tables that are late bring nothing; what they owe comes with the next run. Runs before that were missed are made
+        up for now, or left out of the day.
+        """
+        self._arrive(number, late)
         watch = _Watch()
         begins = self.job.store.current() is None
-        (manifest,) = self.job.run(number, progress=watch)
+        manifests = self.job.run(self._timeline.time(number), skip_missed=skip_missed, progress=watch)
         if begins:
             self.planning_s = watch.planning_s
-        return Cost.of_manifest(manifest)
+        return Cost.sum(map(Cost.of_manifest, manifests))
 
-    def _arrive(self, run: int) -> None:
+    def _arrive(self, run: int, late: Collection[str] = ()) -> None:
+        """Everything up to a run is there, but for what is late."""
         for name in self._tables:
-            if name in self._data.changing:
-                file = self._data.file(name, run)
-                _link(file, self._inputs(name) / file.name)
+            if name in self._data.changing and name not in late:
+                for file in (self._data.file(name, number) for number in range(1, run + 1)):
+                    target = self._inputs(name) / file.name
+                    if not target.exists():
+                        _link(file, target)
 
     def rewind(self) -> None:
-        """Undoes all runs; the plan stays."""
+        """Undoes all runs, and what was planned for the rest since; the first plan stays."""
         for cycle in self.job.store.cycles():
             own = [file(run) for run in self._timeline.runs for file in (cycle.pins_file, cycle.manifest_file)]
             for path in (*own, cycle.data, self._shelf.answers):
                 if path.exists():
                     remove(path)
+            if (record := cycle.record()).revisions:
+                cycle.write_record(record.model_copy(update={"revisions": ()}))
         self._shelf.output.unlink(missing_ok=True)
         for file in (self._directory / "input").glob("*/*"):
             file.unlink()
@@ -205,6 +246,11 @@ class Trial:
         if self.job.store.current() is None:
             self._arrive(1)
         return self.job.plan()
+
+    def revisions(self) -> tuple[RevisionRecord, ...]:
+        """Whenever the rest was planned anew."""
+        cycle = self.job.store.current()
+        return cycle.record().revisions if cycle is not None else ()
 
     def planned(self) -> Planned:
         """The job planned as its first run would, with what was found on the way."""
@@ -253,7 +299,7 @@ class Trial:
             paths = tuple(sorted(path.name for path in directory.glob("*.parquet")))
             run_statement(self._session, view_of_files(name, Files("parquet", str(directory), paths), fields))
         found = difference(self._session, BATCH, DELIVERED, fields, tolerance=self.job.config.tolerance)
-        return found.is_none or self.job.verify(run).equal
+        return found.is_none or self.job.verify().equal
 
 
 @dataclass

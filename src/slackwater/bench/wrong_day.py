@@ -27,12 +27,15 @@ from slackwater.time.timeline import Timeline
 TIMES = ("14:00", "19:00", "24:00")
 PRICES = (0.25, 0.3, 1.0)
 SHARES = (0.6, 0.2, 0.2)
-MISHAPS = ("ten times", "nothing", "missed")
+TEN_TIMES, NOTHING, MISSED = MISHAPS = ("ten times", "nothing", "missed")
 
 
 @dataclass(frozen=True)
 class Rest:
-    """What the rest of a day costs, at its runs' prices: by the old plan and by the new one, in microseconds."""
+    """What the rest of a day costs, at its runs' prices: by the old plan and by the new one.
+
+    An estimate is in microseconds, what was measured in seconds.
+    """
 
     static: float
     anew: float
@@ -86,17 +89,17 @@ def measure_wrong_days(
     found = []
     for query in workload.queries().values() if queries is None else queries:
         bound = canonical(normalize(bind(query.spark, catalog)))
-        if table := _largest(bound, known):
+        scans = [node.table for node in bound.relation.walk() if isinstance(node, Scan)]
+        if table := largest({scanned.name for scanned in scans if scanned.changing}, known):
             found.append(_day(query.name, bound, table, known))
             if done:
                 done(found[-1])
     return WrongDays(workload.name, tuple(found))
 
 
-def _largest(query: BoundQuery, known: Statistics) -> str | None:
+def largest(changing: Iterable[str], known: Statistics) -> str | None:
     """The largest of the tables that change; None where nothing does, and no day can go wrong."""
-    scans = {node.table.name for node in query.relation.walk() if isinstance(node, Scan) and node.table.changing}
-    return max(sorted(scans), key=lambda name: known[name].total, default=None)
+    return max(sorted(changing), key=lambda name: known[name].total, default=None)
 
 
 def _day(name: str, query: BoundQuery, table: str, known: Statistics) -> WrongDay:
@@ -104,8 +107,8 @@ def _day(name: str, query: BoundQuery, table: str, known: Statistics) -> WrongDa
     morning = plan_query(query, known, whole).plan
     past = Past(morning, 1, {state.name: state.rows for state in morning.states})
     first, second, third = known[table].arrivals
-    ten = _with(known, table, (first, _times(second, 10.0), third))
-    none = _with(known, table, (first, _times(second, 0.0), third))
+    ten = _with(known, table, (first, scaled(second, 10.0), third))
+    none = _with(known, table, (first, scaled(second, 0.0), third))
     missed = Timeline.of((TIMES[0], TIMES[2]), (PRICES[0], PRICES[2]))
     merged = {n: bringing(t, (t.arrivals[0], _plus(*t.arrivals[1:]))) for n, t in known.items()}
     made_up = {n: bringing(t, (t.arrivals[0], _plus(*t.arrivals[1:]), Arrival(0.0))) for n, t in known.items()}
@@ -113,9 +116,9 @@ def _day(name: str, query: BoundQuery, table: str, known: Statistics) -> WrongDa
         name,
         table,
         {
-            "ten times": _rest(query, past, whole, ten, PRICES, ten),
-            "nothing": _rest(query, past, whole, none, PRICES, none),
-            "missed": _rest(query, past, missed, merged, (PRICES[0], PRICES[2], PRICES[2]), made_up),
+            TEN_TIMES: _rest(query, past, whole, ten, PRICES, ten),
+            NOTHING: _rest(query, past, whole, none, PRICES, none),
+            MISSED: _rest(query, past, missed, merged, (PRICES[0], PRICES[2], PRICES[2]), made_up),
         },
     )
 
@@ -144,7 +147,8 @@ def _with(known: Statistics, table: str, arrivals: tuple[Arrival, ...]) -> Stati
     return {name: bringing(told, arrivals) if name == table else told for name, told in known.items()}
 
 
-def _times(arrival: Arrival, factor: float) -> Arrival:
+def scaled(arrival: Arrival, factor: float) -> Arrival:
+    """So many times an arrival."""
     return Arrival(factor * arrival.inserts, factor * arrival.updates, factor * arrival.deletes)
 
 

@@ -15,6 +15,7 @@ from slackwater.cli.bench_choice import choice
 from slackwater.cli.bench_effectiveness import effectiveness
 from slackwater.cli.bench_estimates import estimates
 from slackwater.cli.bench_planning import planning
+from slackwater.cli.bench_recovery import recovery
 from slackwater.cli.bench_runs import maintenance, progressive
 from slackwater.cli.bench_sharing import sharing
 from slackwater.cli.bench_wrong_day import wrong_day
@@ -25,7 +26,9 @@ SLOWEST = 10
 STAGES = ("bind", "normalize", "canonical", "emit", "total")
 
 
-@click.group(commands=(planning, progressive, maintenance, choice, effectiveness, sharing, wrong_day, estimates))
+@click.group(
+    commands=(planning, progressive, maintenance, choice, effectiveness, sharing, wrong_day, recovery, estimates)
+)
 def bench() -> None:
     """Measure Slackwater itself."""
 

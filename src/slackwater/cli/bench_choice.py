@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import click
 from rich.console import Group, RenderableType
@@ -13,11 +11,10 @@ from rich.text import Text
 
 from slackwater.bench.choice import CLOSE, FULL, INCREMENTAL, Choice, ChoiceBenchmark, choices_from_json, choose
 from slackwater.bench.measure import Failed
-from slackwater.cli.bench_jobs import asked_for, failures, measured_in_turn, query_table, runs_jobs
+from slackwater.cli.bench_jobs import asked_for, failures, known_from, measured_in_turn, query_table, runs_jobs
 from slackwater.cli.bench_planning import prices
-from slackwater.cli.output import TO_STDOUT, Json, Output, plain
+from slackwater.cli.output import Json, Output, plain
 from slackwater.cost.bill import EVEN, Item
-from slackwater.errors import Place, UserError
 from slackwater.time.timeline import Timeline
 
 
@@ -87,19 +84,8 @@ def choice(output: Output, /, weights: str | None, resume: bool, **given: object
             ChoiceBenchmark(asked.workload_name, asked.scale_factor, shares, timeline.weights, tuple(found), told)
         )
 
-    found = measured_in_turn(output, asked, timeline, choose, report, _known(asked.json_file) if resume else {})
+    known = known_from(asked.json_file, choices_from_json) if resume else {}
+    found = measured_in_turn(output, asked, timeline, choose, report, known)
     output.report_measurements(report(found), asked.json_file)
     if not all(isinstance(each, Choice) and each.equal for each in found):
         raise click.exceptions.Exit(1)
-
-
-def _known(json_file: str | None) -> dict[str, Choice]:
-    if json_file is None or json_file == TO_STDOUT:
-        raise click.UsageError("--resume goes on with the file of --json FILE")
-    path = Path(json_file)
-    if not path.exists():
-        return {}
-    try:
-        return choices_from_json(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot be read: {error}", place=Place(json_file)) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +22,7 @@ from slackwater.bench.workloads import ArrivalPattern, Query, Workload, parse_pa
 from slackwater.cli.bench_planning import listed, numbered
 from slackwater.cli.output import TO_STDOUT, Output, Report, measuring, write_json
 from slackwater.cli.tables import WORKLOADS
-from slackwater.errors import UserError
+from slackwater.errors import Place, UserError
 from slackwater.job.prices import ClusterPrices, read_prices
 from slackwater.spark.session import open_session
 from slackwater.time.timeline import Timeline
@@ -159,6 +160,19 @@ def measured_in_turn(
     if asked.keep:
         output.stderr.print(Text(f"jobs are in {jobs}"))
     return found
+
+
+def known_from(json_file: str | None, read: Callable[[object], dict[str, Found]]) -> dict[str, Found]:
+    """What the file of --json has of an earlier benchmark, by query; nothing where it is yet to be written."""
+    if json_file is None or json_file == TO_STDOUT:
+        raise click.UsageError("--resume goes on with the file of --json FILE")
+    path = Path(json_file)
+    if not path.exists():
+        return {}
+    try:
+        return read(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot be read: {error}", place=Place(json_file)) from None
 
 
 def query_table(*columns: str) -> Table:

@@ -147,7 +147,7 @@ def plain(value: object) -> Json:
     match value:
         case None | str() | int() | float():
             return value
-        case list():
+        case list() | tuple():
             return [plain(each) for each in value]
         case dict():
             return {str(key): plain(each) for key, each in value.items()}
