@@ -42,6 +42,8 @@ class Lived:
     """The reasons for planning anew; none where the morning's plan stayed."""
     promised: float | None
     """What the rest was to cost by the first new plan, in parts of what it would have cost without."""
+    planning_s: float
+    """Seconds of one thread in which the rest was looked at again, and maybe planned anew."""
 
     @property
     def replanned(self) -> bool:
@@ -133,6 +135,7 @@ class RecoveryBenchmark:
             "equal": sum(day.equal for day in days),
             **_rest_as_json(self.total(mishap)),
             "process": _rest_as_json(self.total(mishap, process=True)),
+            "planning_s": sum(day.planning_s for day in days),
             "replanned": {
                 "queries": sum(day.replanned for day in days),
                 **_rest_as_json(self.total(mishap, replanned=True)),
@@ -159,11 +162,12 @@ def recoveries_from_json(told: object) -> dict[str, Recovery]:
     return found
 
 
-def _lived(told: Mapping[str, object]) -> Lived:
-    why, promised = told["why"], told["promised"]
-    if not isinstance(why, list) or not (promised is None or isinstance(promised, float)):
+def _lived(told: object) -> Lived:
+    if not isinstance(told, dict):
         raise TypeError
-    return Lived(_spent(told["static"]), _spent(told["anew"]), tuple(why), promised)
+    promised = None if told["promised"] is None else float(told["promised"])
+    why = tuple(map(str, told["why"]))
+    return Lived(_spent(told["static"]), _spent(told["anew"]), why, promised, float(told["planning_s"]))
 
 
 def _spent(told: object) -> Spent:
@@ -209,7 +213,8 @@ class _Days:
         )
         made = trials[ANEW].revisions()
         promised = made[0].cost / made[0].static_cost if made and made[0].cost and made[0].static_cost else None
-        return Lived(spent[STATIC], spent[ANEW], tuple(reason for each in made for reason in each.reasons), promised)
+        why = tuple(reason for each in made for reason in each.reasons)
+        return Lived(spent[STATIC], spent[ANEW], why, promised, trials[ANEW].replanning_s)
 
     def _trial(self, mishap: str, way: str, expected: Mapping[str, tuple[Arrival, ...]]) -> Trial:
         setting = replace(self.setting, expected=expected, replan=FACTOR if way == ANEW else None)

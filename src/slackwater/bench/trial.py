@@ -148,6 +148,9 @@ class Trial:
         self._directory = directory
         self._tables = self._data.tables_of(query)
         self.planning_s = 0.0
+        """Seconds of one thread for the plan of the day."""
+        self.replanning_s = 0.0
+        """The same for looking at the rest again before later runs, since the trial was rewound."""
         self._write_job()
         config = load_job(directory / "slackwater.yml")
         used = {name: bringing(self._data.statistics[name], self._expected(name)) for name in self._tables}
@@ -217,6 +220,8 @@ class Trial:
         manifests = self.job.run(self._timeline.time(number), skip_missed=skip_missed, progress=watch)
         if begins:
             self.planning_s = watch.planning_s
+        elif number > 1:
+            self.replanning_s += watch.planning_s
         return Cost.sum(map(Cost.of_manifest, manifests))
 
     def _arrive(self, run: int, late: Collection[str] = ()) -> None:
@@ -230,6 +235,7 @@ class Trial:
 
     def rewind(self) -> None:
         """Undoes all runs, and what was planned for the rest since; the first plan stays."""
+        self.replanning_s = 0.0
         for cycle in self.job.store.cycles():
             own = [file(run) for run in self._timeline.runs for file in (cycle.pins_file, cycle.manifest_file)]
             for path in (*own, cycle.data, self._shelf.answers):
@@ -304,13 +310,13 @@ class Trial:
 
 @dataclass
 class _Watch(Silent):
-    """Notes when planning ends: it is this process's work alone, so neighbours do not count."""
+    """Notes when planning for the first run ends: it is this process's work alone, so neighbours do not count."""
 
     started: float = field(default_factory=time.process_time)
     planning_s: float = 0.0
 
     def run_begins(self, work: Work) -> None:
-        self.planning_s = time.process_time() - self.started
+        self.planning_s = self.planning_s or time.process_time() - self.started
 
 
 def _told(arrival: Arrival, is_feed: bool) -> object:

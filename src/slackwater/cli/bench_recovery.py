@@ -64,7 +64,7 @@ class RecoveryReport:
                 equal = sum(day.equal for day in days)
                 yield (
                     f"{mishap}: {_told(self.measured.total(mishap))}; {count} of {len(days)} planned anew{those}; "
-                    f"{equal} of {len(days)} equal to batch"
+                    f"planning took {sum(day.planning_s for day in days):.1f} s; {equal} of {len(days)} equal to batch"
                 )
 
 
