@@ -75,6 +75,18 @@ def test_a_day_that_goes_as_expected_keeps_its_plan(tmp_path: Path) -> None:
         assert not [note for note in heard.notes if "expected" in note]
 
 
+def test_what_a_later_run_still_waits_for_is_no_surprise(tmp_path: Path) -> None:
+    """Runs by their times: when one is done, or was done already, nobody looks at what the next one has."""
+    heard = Heard()
+    with room_of(tmp_path, day()) as (room, job):
+        for run, time in enumerate(TIMES, start=1):
+            room.arrive(run)
+            (done,) = job.run(time, progress=heard)
+            assert (done.time, done.revision) == (time, 1)
+            assert job.run(time, progress=heard) == []
+    assert not [note for note in heard.notes if "brought" in note]
+
+
 def test_ten_times_as_many_rows_are_a_reason_to_plan_anew(tmp_path: Path) -> None:
     heard = Heard()
     with room_of(tmp_path, day(sales=(12_000, 40_000, 4_000))) as (room, job):
@@ -231,6 +243,20 @@ def test_a_state_that_is_lost_after_the_new_plan_is_computed_again(tmp_path: Pat
         changed.run(progress=heard)
         assert room.answer() == expected(THREE_ARRIVALS)
     assert [note for note in heard.notes if "computing it again from its inputs" in note]
+
+
+def test_texts_are_priced_as_the_engine_computes_them_untold(tmp_path: Path) -> None:
+    """Else the rest would be given up to texts, or left to them, for a price that they do not keep."""
+    with room_of(tmp_path, day(), refresh="full") as (room, job):
+        run_day(room, job, Heard(), upto=1)
+        room.arrive(2)
+        told = job.proposal()
+        with patch("slackwater.plan.planner._untold", return_value=2.0):
+            untold = job.proposal()
+    assert told is not None
+    assert untold is not None
+    assert (untold.cost or 0) == pytest.approx(2 * (told.cost or 1))
+    assert (untold.static_cost or 0) == pytest.approx(2 * (told.static_cost or 1))
 
 
 def take_away(room: Room, manifest: Manifest) -> None:

@@ -159,7 +159,7 @@ class Job:
         committed = self._committed(cycle, progress)
         skipped = self._missed(cycle, committed, at) if skip_missed else []
         done: list[Manifest] = []
-        while all or at is not None or not done:
+        while (all or not done) if at is None else not self._is_over(cycle, committed, at):
             self._cycles.revise(cycle, committed, skipped, progress)
             skipped = []
             timeline = self._cycles.timeline(cycle)
@@ -172,6 +172,13 @@ class Job:
             self._show_last()
             learn(self.store.prices_file, cluster_of(self.config.spark), committed[run])
         return done
+
+    def _is_over(self, cycle: Cycle, committed: Mapping[int, Manifest], at: str | int) -> bool:
+        """Whether all runs up to one are done; then what waits, or does not, is for a later run to look at."""
+        timeline = self._cycles.timeline(cycle)
+        if self._cycles.rescheduled(cycle):
+            return False  # the rest is planned first, and then is another
+        return {*timeline.runs[: self._run_number(at, timeline)]} <= committed.keys()
 
     def _missed(self, cycle: Cycle, committed: Mapping[int, Manifest], at: str | int | None) -> list[str]:
         """The runs before one that were not done, by their times."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from slackwater.catalog.statistics import Arrival, Statistics
 from slackwater.catalog.table import Catalog
+from slackwater.cost.objective import Vector
 from slackwater.job.forecasts import arrival_of
 from slackwater.job.inputs import known_files
 from slackwater.job.manifest import Manifest, now
@@ -26,6 +27,7 @@ from slackwater.job.surprise import surprising_arrivals, surprising_states
 from slackwater.job.verify import output_fields_of
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan
+from slackwater.plan.planner import Planning
 from slackwater.plan.price import rest_cost
 from slackwater.time.timeline import Timeline
 
@@ -205,10 +207,16 @@ def _costs(
     """What the rest costs by the new plan and by the old one; None where a plan cannot be priced."""
     if planned.planning is None:
         return None, None
-    memo, model, batch = planned.planning.memo, planned.options.model, planned.planning.plan.batch_cost
-    cost = rest_cost(planned.plan, past, memo, planned.statistics, model) or batch
+    memo, model = planned.planning.memo, planned.options.model
+    cost = rest_cost(planned.plan, past, memo, planned.statistics, model) or _by_texts(planned.planning)
     static = rest_cost(plan, past, memo, old, model)
     if static is None and len(plan.times) == len(planned.plan.times):
-        static = batch  # by the queries' own texts
+        static = _by_texts(planned.planning)
     weighted = sum(w * c for w, c in zip(weights, cost, strict=True))
     return weighted, None if static is None else sum(w * c for w, c in zip(old_weights, static, strict=True))
+
+
+def _by_texts(planning: Planning) -> Vector:
+    """What the queries' own texts cost at each run: as batch does, where nothing is told of their joins."""
+    factor = planning.untold()
+    return tuple(factor * cost for cost in planning.plan.batch_cost)
