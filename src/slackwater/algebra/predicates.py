@@ -284,9 +284,10 @@ def most_values(scalar: Scalar) -> float | None:
 
 @once_per_scalar
 def year_of(scalar: Scalar) -> Column | None:
-    """The column of `year(column)`."""
+    """The column of `year(column)`, or of `extract(year from column)`."""
     tree = scalar.tree
-    return next(iter(scalar.columns)) if isinstance(tree, exp.Year) and len(scalar.columns) == 1 else None
+    asked = isinstance(tree, exp.Year) or (isinstance(tree, exp.Extract) and tree.name.upper() == "YEAR")
+    return next(iter(scalar.columns)) if asked and len(scalar.columns) == 1 else None
 
 
 _DATE_PARTS: dict[type[exp.Expr], float] = {
@@ -296,6 +297,7 @@ _DATE_PARTS: dict[type[exp.Expr], float] = {
     exp.DayOfWeek: 7,
     exp.Hour: 24,
 }
+_EXTRACTED = {"MONTH": 12.0, "DAY": 31.0, "QUARTER": 4.0, "DAYOFWEEK": 7.0, "HOUR": 24.0}
 
 
 def _most_values(tree: exp.Expr) -> float | None:
@@ -313,6 +315,8 @@ def _most_values(tree: exp.Expr) -> float | None:
         default = tree.args.get("default")
         counts = [_most_values(b) for b in [*branches, *([default] if default is not None else [])]]
         return None if None in counts else sum(c for c in counts if c is not None)
+    if isinstance(tree, exp.Extract):
+        return _EXTRACTED.get(tree.name.upper())
     return _DATE_PARTS.get(type(tree))
 
 
@@ -418,11 +422,6 @@ def _text_or_number(text: str, *, is_text: bool) -> Constant:
 
 
 EPOCH = datetime(1970, 1, 1)
-
-
-def pattern_tests(scalar: Scalar) -> int:
-    """How many times a text is searched for a pattern: LIKE with wildcards, regular expressions."""
-    return sum(1 for _ in scalar.tree.find_all(exp.Like, exp.ILike, exp.RegexpLike))
 
 
 def days_since_epoch(moment: date | datetime) -> float:

@@ -298,7 +298,7 @@ class Forms:
         for form in list(group.forms):
             if form.until == group.tables and form.since == OLD:
                 for cell in {cells.cell(form, run): None for run in runs}:
-                    if not cells.is_empty(cell) and any(cells.ways(cell)):
+                    if not cells.is_empty(cell) and cells.has_sources(cell):
                         yield cell
 
     def _rows(self, group: Group, cell: Cell, plain: Cells, taught: Cells) -> Guess:

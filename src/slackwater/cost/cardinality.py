@@ -8,7 +8,8 @@ the keys on the other side; at random that is (1 − p)^|R|. Groups: values of t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import singledispatchmethod
 
@@ -185,7 +186,10 @@ class Estimator:
 
 
 def group_count(keys: Iterable[Column], below: Estimate) -> float:
-    """Groups: the most spread key in full, each further one with less weight, never more than rows."""
+    """Groups: the most spread key in full, each further one with less weight, never more than rows.
+
+    Keys of one table have no more combinations than it has rows: an item has one brand, class and name.
+    """
     found = list(keys)
     if below.rows <= 0.0:
         return 0.0
@@ -193,8 +197,24 @@ def group_count(keys: Iterable[Column], below: Estimate) -> float:
         spread = below.spread(found[0])
         null = 1.0 if spread.nulls > 0.0 else 0.0
         return min(below.rows, max(1.0, spread.values) + null)
-    possible = 1.0 / backed_off(1.0 / below.values(key) for key in found)
+    possible = 1.0 / backed_off(1.0 / values for values in _combinations(found, below))
     return drawn(possible, below.rows)
+
+
+def _combinations(keys: list[Column], below: Estimate) -> Iterator[float]:
+    """Values of keys, those of one base table together; a column met twice is that of another copy of its table."""
+    tables: dict[tuple[str, int], list[Column]] = {}
+    met: Counter[tuple[str, str]] = Counter()
+    for key in keys:
+        origin = below.spread(key).origin
+        if origin is None:
+            yield below.values(key)
+        else:
+            tables.setdefault((origin[0], met[origin]), []).append(key)
+            met[origin] += 1
+    for some in tables.values():
+        among = below.spread(some[0]).among or math.inf
+        yield min(max(1.0, among), 1.0 / backed_off(1.0 / below.values(key) for key in some))
 
 
 def _call_spread(call: AggregateCall, below: Estimate, groups: float) -> Spread | None:

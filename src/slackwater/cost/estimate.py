@@ -44,7 +44,7 @@ class Spread:
     `domain` counts the values that the column could have had if no filter had been there and nothing were still to
     arrive: what a join partner is drawn from. `frequent` are values with their share of those that are not null,
     `bounds` are equi-depth; both are empty where they are not known. `bell` is mean and deviation where values lie
-    about a mean, as sums do; `origin` the base table and column it is.
+    about a mean, as sums do; `origin` the base table and column it is, `among` the rows of that table over all of time.
     """
 
     values: float
@@ -58,6 +58,7 @@ class Spread:
     origin: tuple[str, str] | None = None
     frequent: Frequent = ()
     bounds: Bounds = ()
+    among: float | None = None
 
     def thinned(self, rows: float, share: float) -> Spread:
         """Among a share of so many rows."""

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from slackwater.algebra.predicates import pattern_tests
+from slackwater.algebra.effort import effort
 from slackwater.algebra.relation import (
     Aggregate,
+    AggregateCall,
     Expand,
     Filter,
     Generate,
@@ -27,7 +28,8 @@ from slackwater.algebra.relation import (
     Union,
     Window,
 )
-from slackwater.algebra.scalar import conjuncts
+from slackwater.algebra.scalar import Scalar
+from slackwater.algebra.types import BIGINT, sum_type
 from slackwater.cost.bill import EVEN, Bill, Item
 from slackwater.cost.by_itself import seems_small
 from slackwater.cost.distribution import Columns, by_each, meets
@@ -35,7 +37,7 @@ from slackwater.cost.estimate import Estimate
 from slackwater.cost.layout import Layouts, Rows
 from slackwater.cost.physical import NO_COLUMNS, Demand, Operator, Resources, Way, Work, is_consolidation
 from slackwater.cost.selectivity import has_equality
-from slackwater.cost.width import row_width
+from slackwater.cost.width import row_width, type_width
 from slackwater.time.forms import Form, Kind
 from slackwater.time.version import OLD
 
@@ -47,6 +49,8 @@ _HELD = dict.fromkeys(("avg", "mean", "try_avg"), 2) | dict.fromkeys(
 )
 """Numbers that an aggregate holds for a group, where it is more than one: an average is a sum and a count."""
 
+_SUMMING = frozenset({"sum", "try_sum", "avg", "mean", "try_avg"})
+
 
 @dataclass(frozen=True, slots=True)
 class Prices:
@@ -54,7 +58,7 @@ class Prices:
 
     cpu: float = 1.0
     io: float = 0.0005
-    network: float = 0.004
+    network: float = 0.005
     memory: float = 0.0002
     fixed: float = 1.0
 
@@ -82,18 +86,25 @@ class Rates:
     """More for each written row of a state that is saved by key."""
     test: float = 0.015
     search: float = 0.5
-    compute: float = 0.04
+    find: float = 0.1
+    compute: float = 0.008
+    product: float = 0.08
+    """Two decimals multiplied or divided."""
     probe: float = 0.015
     emit: float = 0.04
     broadcast: float = 1.0
-    shuffle: float = 0.45
+    shuffle: float = 0.2
     build: float = 0.2
     pair: float = 0.005
-    group: float = 0.08
-    group_key: float = 0.02
-    group_call: float = 0.06
+    group: float = 0.02
+    group_key_byte: float = 0.004
+    group_call: float = 0.015
+    group_wide: float = 0.04
+    """More for each number that is a decimal of more than 18 digits, as sums of decimals often are."""
     merge: float = 0.3
-    sort: float = 0.5
+    sort: float = 0.8
+    window_call: float = 0.06
+    top: float = 0.08
     union: float = 0.005
     compressed: float = 0.4
     """What files weigh of what rows weigh."""
@@ -226,19 +237,18 @@ class EngineCost:
             case Aggregate():
                 return self._aggregate(node, rows)
             case Filter():
-                tests = rate.test * (1 + len(conjuncts(node.predicate))) + rate.search * pattern_tests(node.predicate)
-                return self._work(Operator.FILTER, node, Resources(cpu=tests * rows(node.input).rows))
+                each = rate.test + self._evaluating([node.predicate])
+                return self._work(Operator.FILTER, node, Resources(cpu=each * rows(node.input).rows))
             case Project():
-                computed = sum(scalar.column is None for _, scalar in node.items)
-                cpu = rate.compute * computed * rows(node.input).rows
-                return self._work(Operator.PROJECT, node, Resources(cpu=cpu))
+                each = self._evaluating(scalar for _, scalar in node.items)
+                return self._work(Operator.PROJECT, node, Resources(cpu=each * rows(node.input).rows))
             case Union():
                 return self._work(Operator.UNION, node, Resources(cpu=rate.union * rows(node).rows))
             case Window():
-                cpu = (rate.sort + rate.group_call * len(node.calls)) * rows(node.input).rows
+                cpu = (rate.sort + rate.window_call * len(node.calls)) * rows(node.input).rows
                 return self._work(Operator.WINDOW, node, Resources(cpu=cpu))
             case Limit():
-                used = Resources(cpu=rate.group * rows(node.input).rows, fixed=self.exchanging)
+                used = Resources(cpu=rate.top * rows(node.input).rows, fixed=self.exchanging)
                 return self._work(Operator.TOP, node, used)
             case Expand():
                 return self._work(Operator.EXPAND, node, Resources(cpu=rate.emit * rows(node).rows))
@@ -251,10 +261,22 @@ class EngineCost:
         """Partial rows by task, merged; what moves them by key is apart."""
         rate = self.rates
         below, out = rows(node.input).rows, rows(node).rows
-        held = sum(_HELD.get(call.function, 1) for _, call in node.calls)
-        each = rate.group + rate.group_key * len(node.keys) + rate.group_call * held
+        each = rate.group + rate.group_key_byte * sum(type_width(key.type) for key in node.keys)
+        for _, call in node.calls:
+            held = _HELD.get(call.function, 1)
+            each += (rate.group_call + (rate.group_wide if _is_wide(call) else 0.0)) * held
+            each += self._evaluating(call.scalars)
         used = Resources(cpu=each * below + rate.merge * out, memory=row_width(node) * out)
         return self._work(Operator.CONSOLIDATE if is_consolidation(node) else Operator.AGGREGATE, node, used)
+
+    def _evaluating(self, scalars: Iterable[Scalar]) -> float:
+        """Microseconds to evaluate some expressions on a row."""
+        rate = self.rates
+        found = 0.0
+        for done in map(effort, scalars):
+            found += rate.search * done.searches + rate.find * done.finds
+            found += rate.product * done.products + rate.compute * done.others
+        return found
 
     def exchange(self, node: Relation, by: Columns, rows: Rows) -> Work:
         """All rows moved to where the hash of some columns says."""
@@ -354,6 +376,13 @@ def cheapest(ways: Iterable[Way], given: Given) -> Way:
 def physical(node: Relation, rows: Rows, model: EngineCost | None = None) -> str:
     """The name of what the engine does for an operator, such as `broadcast hash join`."""
     return str((model or EngineCost()).physical(node, rows))
+
+
+def _is_wide(call: AggregateCall) -> bool:
+    """Whether what an aggregate holds is a decimal that does not fit into 8 bytes."""
+    if call.function not in _SUMMING or not call.arguments:
+        return False
+    return type_width(sum_type(call.arguments[0].type)) > type_width(BIGINT)
 
 
 def _width(of: Relation, rows: Estimate) -> float:

@@ -52,6 +52,10 @@ CONTAINS = 0.1
 DATES_A_YEAR = 365.25
 UNFILTERED = 0.99
 """A relation that has more of its rows than this counts as whole."""
+EACH = 8.0
+"""Rows for each combination of values, from which on columns are taken to be independent."""
+PART = 0.5
+"""Values that lie in no more than this part of a range are a part of it that questions may be about."""
 APART = 0.01
 """How much is left of a match between values that come at different runs."""
 
@@ -96,11 +100,15 @@ class Selection:
 
 
 def select(predicate: Scalar, below: Estimate) -> Selection:
-    """What a conjunction of tests keeps."""
+    """What a conjunction of tests keeps.
+
+    Columns whose values can be combined in fewer ways than there are rows, by far, are taken to be independent: every
+    month of every year is in the calendar. Others depend on each other, as a brand does on its category.
+    """
     ranges: dict[Column, Range] = {}
     equal: list[float] = []
     narrowed: dict[Column, Spread] = {}
-    share = 1.0
+    share = combinations = 1.0
     for part in conjuncts(predicate):
         match read_test(part):
             case Comparison(value, sign, constant) if sign not in (Sign.EQUAL, Sign.UNEQUAL) and _has_range(
@@ -117,11 +125,14 @@ def select(predicate: Scalar, below: Estimate) -> Selection:
                 found.meet(Sign.AT_LEAST, low)
                 found.meet(Sign.AT_MOST, high)
             case Comparison(value, Sign.EQUAL, constant):
-                equal.append(value_share(spread_of(value, below), constant, below.rows))
+                spread = spread_of(value, below)
+                combinations *= math.inf if spread.guessed else max(1.0, spread.values)
+                equal.append(value_share(spread, constant, below.rows))
                 if value.column is not None:
                     narrowed[value.column] = _one_value(constant)
             case Membership(value, members, constants):
                 spread = spread_of(value, below)
+                combinations *= math.inf if spread.guessed else max(1.0, spread.values)
                 equal.append(members_share(spread, members, constants, below.rows))
                 if value.column is not None:
                     kept = min(float(members), spread.values)
@@ -134,7 +145,8 @@ def select(predicate: Scalar, below: Estimate) -> Selection:
         spread = below.spread(column)
         share *= range_share(spread, left) * (1.0 - spread.nulls)
         narrowed[column] = within(spread, left)
-    return Selection(min(1.0, max(0.0, share * backed_off(equal))), narrowed)
+    together = math.prod(equal) if combinations * EACH <= below.whole else backed_off(equal)
+    return Selection(min(1.0, max(0.0, share * together)), narrowed)
 
 
 def backed_off(shares: Iterable[float]) -> float:
@@ -393,8 +405,9 @@ def _key_share(pairs: Pairs, left: Estimate, right: Estimate) -> tuple[float, fl
     """1 / domain, once for pairs and once for rows without a partner.
 
     The larger domain holds the smaller. But questions ask for what is there: rows that a filter leaves of the larger
-    side meet more often than chance would have it, so pairs are then counted by the geometric mean of both domains.
-    A key of several columns has as many values as its table has rows.
+    side meet more often than chance would have it. Where the smaller side is known to lie in a part of the larger
+    one's range, the question is taken to ask for that part; else pairs are counted by the geometric mean of both
+    domains. A key of several columns has as many values as its table has rows.
     """
     means: list[float] = []
     leasts: list[float] = []
@@ -409,12 +422,15 @@ def _key_share(pairs: Pairs, left: Estimate, right: Estimate) -> tuple[float, fl
             else:
                 together = max(a.cluster.share, b.cluster.share)
                 size_a, size_b = size_a * a.cluster.share, size_b * b.cluster.share
-        least = 1.0 / max(1.0, size_a, size_b)
-        leasts.append(least)
-        larger = left if size_a > size_b else right
-        filtered = larger.kept < UNFILTERED
-        mean = 1.0 / math.sqrt(max(1.0, size_a) * max(1.0, size_b)) if filtered else least
-        means.append(max(mean, pair_share(a, b)))
+        largest = max(1.0, size_a, size_b)
+        mean = largest
+        rows, larger, smaller = (left, a, b) if size_a > size_b else (right, b, a)
+        if rows.kept < UNFILTERED:
+            near = _near(larger, smaller, rows.rows)
+            mean = math.sqrt(max(1.0, size_a) * max(1.0, size_b)) if near is None else near
+            largest = largest if near is None else near
+        leasts.append(1.0 / largest)
+        means.append(max(1.0 / mean, pair_share(a, b)))
     mean, least = backed_off(means), backed_off(leasts)
     if len(pairs) > 1:
         sides = ((left, _plain(one for one, _ in pairs)), (right, _plain(other for _, other in pairs)))
@@ -422,6 +438,22 @@ def _key_share(pairs: Pairs, left: Estimate, right: Estimate) -> tuple[float, fl
         floor = 1.0 / max(1.0, *(unique or (left.whole, right.whole)))
         mean, least = (floor, floor) if unique else (max(mean, floor), max(least, floor))
     return mean * known * apart, least * known * apart
+
+
+def _near(larger: Spread, smaller: Spread, rows: float) -> float | None:
+    """How many values of a filtered side lie where the other side has any; None where that is no small part of them.
+
+    Sales are of five years, the calendar is of two centuries: who asks for one year asks for one of the five. But who
+    asks for all Novembers has more days left than the five years have, and asks for those of all centuries.
+    """
+    if larger.low is None or larger.high is None or smaller.low is None or smaller.high is None:
+        return None
+    whole = larger.high - larger.low
+    part = min(larger.high, smaller.high) - max(larger.low, smaller.low)
+    if whole <= 0.0 or not 0.0 <= part <= PART * whole:
+        return None
+    near = max(1.0, smaller.domain, larger.domain * part / whole)
+    return near if min(rows, larger.values) <= near else larger.domain
 
 
 def _apart(one: Cluster, other: Cluster) -> bool:

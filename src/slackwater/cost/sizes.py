@@ -291,11 +291,13 @@ class _TableColumns:
         if values is None:
             unknown = guess(self.total)
             found = min(unknown.values, self.rows)
-            return Spread(found, unknown.domain, nulls, low, high, None, True, None, origin, frequent, bounds)
+            return Spread(
+                found, unknown.domain, nulls, low, high, None, True, None, origin, frequent, bounds, self.total
+            )
         share = self.rows / self.total if self.total > 0.0 else 0.0
         cluster = self._cluster(name, single_key, share)
         left = values * min(1.0, share) if cluster is not None else thinned(values, self.total, share)
-        return Spread(left, values, nulls, low, high, cluster, False, None, origin, frequent, bounds)
+        return Spread(left, values, nulls, low, high, cluster, False, None, origin, frequent, bounds, self.total)
 
     def _cluster(self, name: str, single_key: bool, share: float) -> Cluster | None:
         """A changing table's key, or a reference that comes with the row it refers to."""

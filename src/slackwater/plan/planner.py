@@ -21,6 +21,7 @@ from slackwater.cost.model import CostModel, EngineCost
 from slackwater.cost.objective import Objective, Vector, WeightedSum, checked, early_is_best
 from slackwater.memo.check import MemoCheck
 from slackwater.memo.memo import Memo
+from slackwater.plan.as_text import more_as_text
 from slackwater.plan.billed import billed
 from slackwater.plan.build import Delivery, StepBuilder
 from slackwater.plan.collector import collector_at_rest
@@ -89,8 +90,8 @@ class Planning:
     deliveries: tuple[Delivery, ...]
     explore_seconds: float
     choose_seconds: float
-    untold: Callable[[], float]
-    """What batch costs where the engine decides by itself which side of a join it sends, in parts of what it costs."""
+    text_cost: Callable[[], float]
+    """What batch would cost as one text, of which Spark is told nothing: to be held against `plan.rank`."""
 
 
 def plan_query(
@@ -168,21 +169,18 @@ def plan_queries(
         timeline.weights,
         settings.model.factors,
     )
-    untold = partial(_untold, batch, cells, settings.model, objective, rest)
+    text_cost = partial(_text_cost, batch, cells, settings.model, objective, rest)
     seconds = explored - started, chosen - explored
-    return Planning(plan, memo, cells, trace, roots, best.choices, deliveries, *seconds, untold)
+    return Planning(plan, memo, cells, trace, roots, best.choices, deliveries, *seconds, text_cost)
 
 
-def _untold(batch: _Chosen, cells: Cells, model: CostModel, objective: Objective, rest: _Rest) -> float:
-    """By how much batch would cost more if no join were told which side to send."""
+def _text_cost(batch: _Chosen, cells: Cells, model: CostModel, objective: Objective, rest: _Rest) -> float:
+    """What batch would cost if its statements were one text; see `as_text`."""
+    (cost, *_) = objective.rank(batch.cost)
     if not isinstance(model, EngineCost):
-        return 1.0
+        return cost
     steps, _, rows = _laid_out(batch, cells, model, objective, rest)
-    told, untold = (
-        sum(step.bill.times(model.factors).total for step in billed(steps, rows, each, rest.past))
-        for each in (model, replace(model, told=False))
-    )
-    return max(1.0, untold / told) if told else 1.0
+    return cost * more_as_text(steps, rows, model, rest.past)
 
 
 @dataclass(frozen=True)

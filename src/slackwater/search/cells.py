@@ -69,6 +69,7 @@ class Cells:
         self._formulas = Sizes(memo, statistics)
         self._estimates: dict[Cell, Estimate] = {}
         self._estimators: dict[int, Estimator] = {}
+        self._sources: dict[Cell, Relation | None] = {}
         self._empty: dict[Cell, bool] = {}
         self._nothing: dict[tuple[GroupId, Mask], bool] = {}
 
@@ -220,14 +221,36 @@ class Cells:
         return known
 
     def sources(self, cell: Cell) -> Relation:
-        """The cell written out down to base tables, each alternative the first one known."""
+        """The cell written out down to base tables, each alternative the first one known that comes down to them."""
+        found = self._written_out(cell)
+        if found is None:
+            raise InternalError(f"nothing computes {cell.form} at run {cell.interval} from tables")
+        return found
+
+    def has_sources(self, cell: Cell) -> bool:
+        """Whether some alternative comes down to base tables."""
+        return self._written_out(cell) is not None
+
+    def _written_out(self, cell: Cell) -> Relation | None:
+        if cell not in self._sources:
+            self._sources[cell] = None  # nothing is computed from itself
+            self._sources[cell] = self._first_written_out(cell)
+        return self._sources[cell]
+
+    def _first_written_out(self, cell: Cell) -> Relation | None:
         if self.is_empty(cell):
             return Values(cell.form.columns, ())
         scan = self.memo.scan_of(cell.form.group)
         if scan is not None:
             return source_of(scan, cell)
-        tree = self.instance(next(self.ways(cell)), cell.interval)
-        return _replaced(tree, lambda leaf: self.sources(self.cell(leaf, cell.interval)))
+        for way in self.ways(cell):
+            tree = self.instance(way, cell.interval)
+            leaves = dict.fromkeys(node for node in tree.walk() if isinstance(node, Form))
+            written = ((leaf, self._written_out(self.cell(leaf, cell.interval))) for leaf in leaves)
+            below = {leaf: relation for leaf, relation in written if relation is not None}
+            if len(below) == len(leaves):
+                return _replaced(tree, below.__getitem__)
+        return None
 
 
 def source_of(scan: Scan, cell: Cell) -> Relation:

@@ -1,0 +1,58 @@
+"""What Spark would take for a query's text, by our estimates: held against what a plan of ours would do.
+
+A plan's steps tell Spark more than a text does. Joins are told which side to send; see `cost/by_itself`. And what is
+read in several ways, as the years of one sum are, is computed once and kept for the run. In a text every way has its
+own copy, from the tables on: Spark computes once only what is the same down to the filters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from slackwater.algebra.relation import Filter, Project, Relation, Scan
+from slackwater.cost.bill import Bill
+from slackwater.cost.layout import Rows
+from slackwater.cost.model import EngineCost
+from slackwater.plan.billed import billed
+from slackwater.plan.plan import Purpose, Step
+
+
+def more_as_text(steps: Sequence[Step], rows: Rows, model: EngineCost, past: Sequence[Step] = ()) -> float:
+    """By how much the statements of a batch plan would cost more as one text."""
+    told = sum(step.bill.times(model.factors).total for step in billed(steps, rows, model, past))
+    by_itself = billed(steps, rows, replace(model, told=False), past)
+    often = times_computed(steps)
+    text = 0.0
+    for step in by_itself:
+        bill = step.bill if step.purpose is Purpose.OUTPUT else _unwritten(step.bill)
+        text += often[step.name] * bill.times(model.factors).total
+    return max(1.0, text / told) if told else 1.0
+
+
+def _unwritten(bill: Bill) -> Bill:
+    return replace(bill, write=0.0)
+
+
+def times_computed(steps: Sequence[Step]) -> dict[str, int]:
+    """How often each step is computed if nothing is kept: once for every way in which it is read."""
+    often = {step.name: int(step.purpose is Purpose.OUTPUT) for step in steps}
+    for step in reversed(steps):
+        for name, _ in set(_ways_read(step.relation)):
+            if name in often:
+                often[name] += often[step.name]
+    return often
+
+
+def _ways_read(relation: Relation, asked: str = "") -> Iterator[tuple[str, str]]:
+    """The tables that an expression reads, each with what is asked of its rows first of all."""
+    match relation:
+        case Scan():
+            yield relation.table.name, asked
+        case Filter():
+            yield from _ways_read(relation.input, f"{relation.predicate.show(lambda column: column.name)}; {asked}")
+        case Project():
+            yield from _ways_read(relation.input, asked)
+        case _:
+            for below in relation.inputs:
+                yield from _ways_read(below)
