@@ -101,7 +101,7 @@ class Rates:
     group_call: float = 0.015
     group_wide: float = 0.04
     """More for each number that is a decimal of more than 18 digits, as sums of decimals often are."""
-    merge: float = 0.3
+    merge: float = 0.45
     sort: float = 0.8
     window_call: float = 0.06
     top: float = 0.08
