@@ -198,7 +198,7 @@ def test_consolidation_moves_nothing_if_state_and_change_lie_by_a_key() -> None:
     assert Operator.CONSOLIDATE in [work.operator for work in way.works]
     ((demands, saved),) = interesting(SHUFFLING, tree, rows)
     assert demands == ((SALES, by_key), (change, by_key))
-    assert saved == pytest.approx(SHUFFLING.exchange(SALES, by_key.columns, rows).price, rel=0.1)
+    assert saved == pytest.approx(SHUFFLING.exchange(SALES, by_key.columns, rows).price, rel=0.15)
 
 
 # --- the property itself ---------------------------------------------------------------------------------------------
