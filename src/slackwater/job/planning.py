@@ -61,7 +61,7 @@ class Planned:
     """A plan, and how it came about.
 
     `queries` are those that were taken apart, `planning` is None where none was; `reasons` says of a query why it is
-    computed by its text.
+    computed by its text. `as_text` is by how much the queries' texts cost more than a batch plan of ours.
     """
 
     plan: Plan
@@ -70,6 +70,7 @@ class Planned:
     planning: Planning | None
     options: Options
     reasons: Mapping[str, str]
+    as_text: float = 1.0
 
     def told(self, words: str) -> Iterator[str]:
         """The reasons, each after some words and, among several, after the name of its query."""
@@ -138,15 +139,17 @@ def plan_job(
     if refresh is Refresh.FULL:
         plan = text_plan(config, declared, planning.plan, day)
         return Planned(plan, queries, statistics, planning, options, reasons)
+    as_text = 1.0
     if refresh is Refresh.AUTO:
         found, text = planning.plan, _text_cost(queries, day, statistics, options)
+        as_text = text / found.batch_rank if found.batch_rank else 1.0
         idle = _why_not_early(found, text, day)
         if idle and found.rank >= REWRITTEN * text:
             why = {name: reasons.get(name, idle) for name in config.queries}
             plan = text_plan(config, declared, found, day)
-            return Planned(plan, queries, statistics, planning, options, why)
+            return Planned(plan, queries, statistics, planning, options, why, as_text)
     plan = _with_texts(planning.plan, day, declared, reasons)
-    return Planned(plan, queries, statistics, planning, options, reasons)
+    return Planned(plan, queries, statistics, planning, options, reasons, as_text)
 
 
 def _why_not_early(plan: Plan, text: float, day: Day) -> str:

@@ -27,7 +27,6 @@ from slackwater.job.surprise import surprising_arrivals, surprising_states
 from slackwater.job.verify import output_fields_of
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan
-from slackwater.plan.planner import Planning
 from slackwater.plan.price import rest_cost
 from slackwater.time.timeline import Timeline
 
@@ -208,15 +207,14 @@ def _costs(
     if planned.planning is None:
         return None, None
     memo, model = planned.planning.memo, planned.options.model
-    cost = rest_cost(planned.plan, past, memo, planned.statistics, model) or _by_texts(planned.planning)
+    cost = rest_cost(planned.plan, past, memo, planned.statistics, model) or _by_texts(planned)
     static = rest_cost(plan, past, memo, old, model)
     if static is None and len(plan.times) == len(planned.plan.times):
-        static = _by_texts(planned.planning)
+        static = _by_texts(planned)
     weighted = sum(w * c for w, c in zip(weights, cost, strict=True))
     return weighted, None if static is None else sum(w * c for w, c in zip(old_weights, static, strict=True))
 
 
-def _by_texts(planning: Planning) -> Vector:
-    """What the queries' own texts cost at each run: as batch does, where nothing is told of their joins."""
-    factor = planning.untold()
-    return tuple(factor * cost for cost in planning.plan.batch_cost)
+def _by_texts(planned: Planned) -> Vector:
+    """What the queries' own texts cost at each run."""
+    return tuple(planned.as_text * cost for cost in planned.planning.plan.batch_cost) if planned.planning else ()
