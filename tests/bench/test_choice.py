@@ -67,7 +67,7 @@ def test_all_together() -> None:
     assert isinstance(totals, dict)
     assert totals["failed"] == 1
     assert totals["worst"][0] == (
-        "q3: took incremental, 0.50 s dearer than full; kept, it promised 0.80 of batch and took 1.50; "
+        "q3: took incremental, 0.50 s dearer than full; kept, it promised 0.80 of the whole query and took 1.50; "
         "a step took 1.20 s, 0.50 s were expected"
     )
 

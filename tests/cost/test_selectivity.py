@@ -90,6 +90,8 @@ def test_what_a_filter_says_of_a_column_is_remembered() -> None:
         ("SELECT count(*) FROM sales", 1),
         ("SELECT id, item, day, note, count(*) FROM sales GROUP BY id, item, day, note", 10_000),
         ("SELECT year(day), count(*) FROM sales GROUP BY year(day)", 4),
+        ("SELECT extract(YEAR FROM day), count(*) FROM sales GROUP BY 1", 4),
+        ("SELECT extract(MONTH FROM day), count(*) FROM sales GROUP BY 1", 12),
         # sums lie about their mean: 100 rows a group, of 1 to 10,000; hardly any sum is half again the mean
         ("SELECT item FROM sales GROUP BY item HAVING sum(id) > 700000", 0),
         ("SELECT item FROM sales GROUP BY item HAVING sum(id) > 500000", 50),

@@ -35,7 +35,7 @@ class Choice:
     costs: Mapping[str, float]
     chosen: str
     promised: float
-    """What the incremental plan was expected to cost, in parts of batch."""
+    """What the incremental plan was expected to cost, in parts of the query's text."""
     equal: bool
     off: str
     """Where measurements and estimates of the incremental plan were furthest apart, in words."""
@@ -80,7 +80,7 @@ class Choice:
         got = "nothing" if self.measured is None else f"{self.measured:.2f}"
         return (
             f"{self.query}: took {self.chosen}, {self.regret:.2f} s dearer than {self.best}; kept, it promised "
-            f"{self.promised:.2f} of batch and took {got}{'; ' if self.off else ''}{self.off}"
+            f"{self.promised:.2f} of the whole query and took {got}{'; ' if self.off else ''}{self.off}"
         )
 
     def as_json(self) -> dict[str, object]:
@@ -209,7 +209,7 @@ def choose(session: Session, setting: Setting, query: Query, directory: Path, *,
         found[REWRITTEN] = _weighted(own, weights)
         equal, chosen = equal and own.equal, REWRITTEN
     costs, process = ({way: pair[n] for way, pair in found.items()} for n in (0, 1))
-    return Choice(query.name, costs, chosen, kept.promised, equal, furthest_off(kept), process)
+    return Choice(query.name, costs, chosen, kept.promised / auto.as_text, equal, furthest_off(kept), process)
 
 
 def _weighted(measured: Measurements, weights: Sequence[float]) -> tuple[float, float]:
