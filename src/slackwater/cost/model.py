@@ -170,12 +170,12 @@ class EngineCost:
     """A Spark-like engine. `statement`, `source` and `exchanging` are waiting that no row count shortens."""
 
     prices: Prices = field(default_factory=Prices)
-    statement: float = 60_000.0
+    statement: float = 40_000.0
     broadcast_rows: float = 5_000_000.0
-    source: float = 5_000.0
-    exchanging: float = 12_000.0
+    source: float = 3_000.0
+    exchanging: float = 8_000.0
     rates: Rates = field(default_factory=Rates)
-    declaring: float = 24_000.0
+    declaring: float = 16_000.0
     """To tell the engine how a state lies, when it is saved and when it is loaded."""
     states_by_key: bool = True
     """Whether states can be saved by key; else only rows of the same statement lie by one."""
