@@ -34,7 +34,7 @@ from slackwater.sql.bind import bind
 from slackwater.time.forms import Kind
 from slackwater.time.timeline import Timeline
 
-REWRITTEN = 0.7
+REWRITTEN = 0.85
 """A batch plan of ours must promise to cost less than this part of the text."""
 
 KEPT = 0.97
