@@ -9,7 +9,7 @@ from tests.job.room import Room
 
 from slackwater.job.planning import IDLE, KEPT
 
-EARLY = [0.7 + 0.01 * step for step in range(12)]
+EARLY = [0.53 + 0.01 * step for step in range(12)]
 """Prices of early work, from where it pays to where it does not."""
 
 
@@ -41,7 +41,7 @@ def test_a_promise_that_is_smaller_than_estimates_are_sure_of_is_none(tmp_path: 
 
 def test_who_asks_for_states_has_them_whatever_they_promise(tmp_path: Path) -> None:
     with without_spark() as (_, session):
-        settings = {"refresh": "incremental", "deliver": "final", "weights": [0.78, 0.78, 1]}
+        settings = {"refresh": "incremental", "deliver": "final", "weights": [0.6, 0.6, 1]}
         room = Room(tmp_path / "room", settings=settings)
         room.arrive(1)
         plan = room.job(session).plan()

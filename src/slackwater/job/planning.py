@@ -136,13 +136,14 @@ def plan_job(
     planning = plan_queries(queries, statistics, day.timeline, options, past)
     if refresh is Refresh.INCREMENTAL_STRICT:
         _check_incremental(planning)
-    if refresh is Refresh.FULL:
-        plan = text_plan(config, declared, planning.plan, day)
-        return Planned(plan, queries, statistics, planning, options, reasons)
-    as_text = 1.0
-    if refresh is Refresh.AUTO:
-        found, text = planning.plan, _text_cost(queries, day, statistics, options)
+    found, as_text = planning.plan, 1.0
+    if refresh in (Refresh.FULL, Refresh.AUTO):
+        text = _text_cost(queries, day, statistics, options)
         as_text = text / found.batch_rank if found.batch_rank else 1.0
+    if refresh is Refresh.FULL:
+        plan = text_plan(config, declared, found, day)
+        return Planned(plan, queries, statistics, planning, options, reasons, as_text)
+    if refresh is Refresh.AUTO:
         idle = _why_not_early(found, text, day)
         if idle and found.rank >= REWRITTEN * text:
             why = {name: reasons.get(name, idle) for name in config.queries}
