@@ -37,7 +37,7 @@ from slackwater.time.timeline import Timeline
 REWRITTEN = 0.85
 """A batch plan of ours must promise to cost less than this part of the text."""
 
-KEPT = 0.97
+KEPT = 0.93
 """A plan that keeps anything must promise to cost less than this part of the text."""
 
 JOIN_ORDERS = "enumerate_join_orders"
