@@ -9,7 +9,7 @@ from tests.job.room import Room
 
 from slackwater.job.planning import IDLE, KEPT
 
-EARLY = [0.53 + 0.01 * step for step in range(12)]
+EARLY = [0.5 + 0.02 * step for step in range(8)]
 """Prices of early work, from where it pays to where it does not."""
 
 

@@ -157,10 +157,10 @@ def test_a_plan_goes_by_the_prices_of_its_cluster_and_keeps_them(tmp_path: Path)
 
 
 def test_dear_reading_and_writing_can_make_states_not_worth_it(tmp_path: Path) -> None:
-    room = Room(tmp_path / "room", settings={**AUTO, "weights": [0.56, 0.56, 1]})
+    room = Room(tmp_path / "room", settings={**AUTO, "weights": [0.5, 0.5, 1]})
     usual, _ = planned(room)
     assert usual.states
-    other = Room(tmp_path / "other", settings={**AUTO, "weights": [0.56, 0.56, 1]})
+    other = Room(tmp_path / "other", settings={**AUTO, "weights": [0.5, 0.5, 1]})
     factors = (0.1, 1.0, 10.0, 0.1, 0.1, 10.0)
     write_record(other.state / "prices.json", PricesRecord(cluster=LOCAL, factors=factors))
     dear, _ = planned(other)
