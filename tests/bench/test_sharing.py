@@ -16,7 +16,7 @@ WEIGHTS = (0.25, 0.3, 1.0)
 
 def test_what_is_read_twice_is_shared_and_near_the_optimum() -> None:
     queries = tpch().queries()
-    found = measure_sharing(tpch(), SHARES, WEIGHTS, queries=[queries[6], queries[15]])
+    found = measure_sharing(tpch(), SHARES, WEIGHTS, queries=[queries[6], queries[15]], seconds=300.0)
     simple, twice = found.queries
     assert simple.greedy_cost == pytest.approx(simple.unshared_cost)
     assert twice.greedy_cost < 0.9 * twice.unshared_cost

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from slackwater.cost.bill import EVEN, WORK, Bill, Item
-from slackwater.cost.calibration import LEAST, MOST, TASKS, Observation, counted_for, fitted, work_in_seconds
+from slackwater.cost.calibration import DRIVER, LEAST, MOST, TASKS, Observation, counted_for, fitted, work_in_seconds
 
 SLOW_DISK = Bill(compute=0.8, read=3.0, write=2.0, shuffle=1.5, broadcast=0.5, fixed=1.0)
 
@@ -70,7 +70,7 @@ def test_what_is_small_says_nothing_of_what_rows_cost() -> None:
 def test_what_the_driver_took_is_fixed() -> None:
     observed = [Observation(Bill(read=1e6, fixed=2e5 * n), driver=8e5 * n) for n in range(1, 20)]
     found = fitted(observed)
-    assert found.fixed == pytest.approx(4 + TASKS, rel=0.1)
+    assert found.fixed == pytest.approx(4 * DRIVER + TASKS, rel=0.1)
     assert close(found, EVEN, 1e-9)
 
 

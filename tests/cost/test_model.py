@@ -125,12 +125,12 @@ def test_merging_a_million_groups() -> None:
     assert 0.8 < seconds(cost) < 3
 
 
-def test_a_tiny_statement_waits_about_a_sixth_of_a_second() -> None:
-    """Read twice, join, aggregate, write: 160 to 180 ms."""
+def test_a_tiny_statement_takes_executors_some_hundredths_of_a_second() -> None:
+    """Read twice, join, aggregate, write: 40 to 80 ms, as texts of TPC-DS do that read next to nothing."""
     model = EngineCost()
     tiny = Aggregate(join(), STATE.columns[:1], ())
     waiting = model.used(tiny, sizes(state=1.0, delta=1.0)).fixed + 2 * model.source + model.statement
-    assert 0.14 < seconds(waiting) < 0.2
+    assert 0.04 < seconds(waiting) < 0.08
 
 
 # --- plans -----------------------------------------------------------------------------------------------------------
