@@ -297,7 +297,8 @@ _DATE_PARTS: dict[type[exp.Expr], float] = {
     exp.DayOfWeek: 7,
     exp.Hour: 24,
 }
-_EXTRACTED = {"MONTH": 12.0, "DAY": 31.0, "QUARTER": 4.0, "DAYOFWEEK": 7.0, "HOUR": 24.0}
+_EXTRACTED = {kind.__name__.upper(): values for kind, values in _DATE_PARTS.items()}
+"""The same by the words of `extract(month from …)`."""
 
 
 def _most_values(tree: exp.Expr) -> float | None:

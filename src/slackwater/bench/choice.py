@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slackwater.bench.measure import Failed, Measurements, learned, measure
+from slackwater.bench.measure import Failed, Measurements, OfQueries, learned, measure
 from slackwater.bench.trial import Setting, Trial
 from slackwater.bench.workloads import Query
 from slackwater.errors import UserError
@@ -89,7 +89,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class ChoiceBenchmark:
+class ChoiceBenchmark(OfQueries):
     """All queries of a workload."""
 
     workload: str
@@ -102,10 +102,6 @@ class ChoiceBenchmark:
     @property
     def choices(self) -> tuple[Choice, ...]:
         return tuple(each for each in self.results if isinstance(each, Choice))
-
-    @property
-    def failed(self) -> tuple[Failed, ...]:
-        return tuple(each for each in self.results if isinstance(each, Failed))
 
     @property
     def right(self) -> int:

@@ -60,18 +60,24 @@ Found = TypeVar("Found")
 Found_co = TypeVar("Found_co", covariant=True)
 
 
-class Benchmark:
-    """What every benchmark can say of its queries, whatever it makes of their costs."""
+class OfQueries:
+    """What was found of some queries, and which could not be measured."""
+
+    results: tuple[object, ...]
+
+    @property
+    def failed(self) -> tuple[Failed, ...]:
+        return tuple(each for each in self.results if isinstance(each, Failed))
+
+
+class Benchmark(OfQueries):
+    """What every benchmark of runs can say of its queries, whatever it makes of their costs."""
 
     results: tuple[Result, ...]
 
     @property
     def measured(self) -> tuple[Measurements, ...]:
         return tuple(each for each in self.results if isinstance(each, Measurements))
-
-    @property
-    def failed(self) -> tuple[Failed, ...]:
-        return tuple(each for each in self.results if isinstance(each, Failed))
 
     @property
     def equal(self) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slackwater.bench.arriving import ArrivingData
-from slackwater.bench.measure import Failed, by_turns, learned
+from slackwater.bench.measure import Failed, OfQueries, by_turns, learned
 from slackwater.bench.trial import Cost, Setting, Spent, Trial
 from slackwater.bench.workloads import Query
 from slackwater.bench.wrong_day import MISHAPS, MISSED, NOTHING, TEN_TIMES, Rest, largest, scaled
@@ -85,7 +85,7 @@ class Recovery:
 
 
 @dataclass(frozen=True)
-class RecoveryBenchmark:
+class RecoveryBenchmark(OfQueries):
     """All queries of a workload."""
 
     workload: str
@@ -97,10 +97,6 @@ class RecoveryBenchmark:
     @property
     def recoveries(self) -> tuple[Recovery, ...]:
         return tuple(each for each in self.results if isinstance(each, Recovery))
-
-    @property
-    def failed(self) -> tuple[Failed, ...]:
-        return tuple(each for each in self.results if isinstance(each, Failed))
 
     def lived(self, mishap: str) -> dict[str, Lived]:
         """The days with a mishap, by query."""

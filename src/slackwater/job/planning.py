@@ -140,16 +140,12 @@ def plan_job(
     if refresh in (Refresh.FULL, Refresh.AUTO):
         text = _text_cost(queries, day, statistics, options)
         as_text = text / found.batch_rank if found.batch_rank else 1.0
-    if refresh is Refresh.FULL:
-        plan = text_plan(config, declared, found, day)
-        return Planned(plan, queries, statistics, planning, options, reasons, as_text)
-    if refresh is Refresh.AUTO:
         idle = _why_not_early(found, text, day)
-        if idle and found.rank >= REWRITTEN * text:
-            why = {name: reasons.get(name, idle) for name in config.queries}
+        if refresh is Refresh.FULL or (idle and found.rank >= REWRITTEN * text):
+            why = reasons if refresh is Refresh.FULL else {name: reasons.get(name, idle) for name in config.queries}
             plan = text_plan(config, declared, found, day)
             return Planned(plan, queries, statistics, planning, options, why, as_text)
-    plan = _with_texts(planning.plan, day, declared, reasons)
+    plan = _with_texts(found, day, declared, reasons)
     return Planned(plan, queries, statistics, planning, options, reasons, as_text)
 
 
