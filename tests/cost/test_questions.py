@@ -67,3 +67,25 @@ def test_a_shop_has_one_street_and_one_town() -> None:
     found = rows("SELECT shop, street, town, count(*) FROM visits JOIN shops ON shop = shop_id GROUP BY 1, 2, 3")
     assert found <= 50 * 40**0.5
     assert rows("SELECT street, town, count(*) FROM visits JOIN shops ON shop = shop_id GROUP BY 1, 2") <= 50
+
+
+def test_two_years_said_one_by_one_are_two_years() -> None:
+    by_list = rows("SELECT year, month, count(*) FROM calendar WHERE year IN (2000, 2001) GROUP BY year, month")
+    by_either = rows("SELECT year, month, count(*) FROM calendar WHERE year = 2000 OR year = 2001 GROUP BY year, month")
+    assert by_either == pytest.approx(by_list, rel=0.01)
+    assert by_either < 2 * 12 + 1
+
+
+def test_either_of_two_columns_narrows_neither() -> None:
+    found = rows("SELECT DISTINCT year FROM calendar WHERE year = 2000 OR month = 11")
+    assert found > 0.9 * YEARS
+
+
+def test_a_join_leaves_no_more_keys_than_either_side_has() -> None:
+    """Visits are of forty shops; two or three are in one town."""
+    few = "(SELECT shop_id FROM shops WHERE town = 'Ebb')"
+    assert rows(f"SELECT shop, count(*) FROM visits JOIN {few} ON shop = shop_id GROUP BY shop") <= 3
+    assert rows(f"SELECT shop, count(*) FROM visits LEFT SEMI JOIN {few} ON shop = shop_id GROUP BY shop") <= 3
+    assert rows(f"SELECT shop, count(*) FROM visits LEFT JOIN {few} ON shop = shop_id GROUP BY shop") == pytest.approx(
+        40
+    )

@@ -30,7 +30,7 @@ from slackwater.algebra.relation import (
 )
 from slackwater.algebra.schema import Column
 from slackwater.cost.estimate import Estimate, Keys, Spread, drawn
-from slackwater.cost.selectivity import Match, backed_off, match_of, select, spread_of
+from slackwater.cost.selectivity import EACH, Match, backed_off, key_values, match_of, select, spread_of
 from slackwater.cost.skew import moments, once_each
 from slackwater.rules.intra.merges import COPY
 
@@ -112,7 +112,7 @@ class Estimator:
             case JoinKind.FULL:
                 return _paired(relation, left, right, met, inner, alone, right.rows * (1.0 - met.right_hit))
             case JoinKind.SEMI:
-                return left.share(left.rows - alone)
+                return _semi(left.share(left.rows - alone), key_values(relation, left, right))
             case JoinKind.ANTI:
                 return left.share(alone)
 
@@ -188,7 +188,8 @@ class Estimator:
 def group_count(keys: Iterable[Column], below: Estimate) -> float:
     """Groups: the most spread key in full, each further one with less weight, never more than rows.
 
-    Keys of one table have no more combinations than it has rows: an item has one brand, class and name.
+    Keys of one table have no more combinations than it has rows: an item has one brand, class and name. Those of
+    different tables are independent as long as every combination has its share of the rows.
     """
     found = list(keys)
     if below.rows <= 0.0:
@@ -197,8 +198,9 @@ def group_count(keys: Iterable[Column], below: Estimate) -> float:
         spread = below.spread(found[0])
         null = 1.0 if spread.nulls > 0.0 else 0.0
         return min(below.rows, max(1.0, spread.values) + null)
-    possible = 1.0 / backed_off(1.0 / values for values in _combinations(found, below))
-    return drawn(possible, below.rows)
+    values = list(_combinations(found, below))
+    independent = min(math.prod(values), below.rows / EACH)
+    return drawn(max(independent, 1.0 / backed_off(1.0 / count for count in values)), below.rows)
 
 
 def _combinations(keys: list[Column], below: Estimate) -> Iterator[float]:
@@ -273,10 +275,14 @@ def _paired(
     left_padded = (right_alone or 0.0) / rows if rows > 0.0 else 0.0
     right_padded = (left_alone or 0.0) / rows if rows > 0.0 else 0.0
 
+    met_values = key_values(join, left, right)
+
     def find(column: Column) -> Spread:
         if column in join.left.columns:
-            return _padded(left.spread(column).thinned(left.rows, left_kept), left_padded)
-        return _padded(right.spread(column).thinned(right.rows, right_kept), right_padded)
+            found = left.spread(column).thinned(left.rows, left_kept)
+            return _padded(found if left_alone is not None else _met(found, met_values.get(column)), left_padded)
+        found = right.spread(column).thinned(right.rows, right_kept)
+        return _padded(found if right_alone is not None else _met(found, met_values.get(column)), right_padded)
 
     # A side whose rows do not multiply keeps its keys.
     keys = (left.keys if met.left_single else ()) + (right.keys if met.right_single else ())
@@ -284,6 +290,17 @@ def _paired(
     wholes = [side.whole for side, single, _ in sides if single]
     kept = min((side.kept * hit for side, single, hit in sides if single), default=1.0)
     return Estimate(rows, find, min(wholes, default=rows), keys, kept)
+
+
+def _semi(kept: Estimate, met_values: Mapping[Column, float]) -> Estimate:
+    """The rows of a semi join's left side that are kept."""
+    find = kept.spread
+    return replace(kept, find=lambda column: _met(find(column), met_values.get(column)), _known={})
+
+
+def _met(spread: Spread, most: float | None) -> Spread:
+    """A column of which a join leaves so many values at most."""
+    return spread if most is None or spread.values <= most else replace(spread, values=most)
 
 
 def _padded(spread: Spread, share: float) -> Spread:

@@ -9,7 +9,7 @@ root, and so on.                                                         [Seling
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from slackwater.algebra.predicates import (
@@ -139,6 +139,10 @@ def select(predicate: Scalar, below: Estimate) -> Selection:
                     narrowed[value.column] = replace(
                         spread, values=kept, domain=kept, nulls=0.0, frequent=(), bounds=()
                     )
+            case _ if len(branches := disjuncts(part)) > 1:
+                either = _either([select(branch, below) for branch in branches], below)
+                share *= either.share
+                narrowed |= either.narrowed
             case _:
                 share *= _share(part, below)
     for column, left in ranges.items():
@@ -158,6 +162,23 @@ def backed_off(shares: Iterable[float]) -> float:
     return together
 
 
+def _either(branches: Sequence[Selection], below: Estimate) -> Selection:
+    """What a disjunction keeps, its branches independent; a column that all of them narrow has what any of them has."""
+    missed = math.prod(1.0 - branch.share for branch in branches)
+    named = set.intersection(*(set(branch.narrowed) for branch in branches))
+    narrowed = {
+        column: _any_of([branch.narrowed[column] for branch in branches], below.spread(column)) for column in named
+    }
+    return Selection(1.0 - missed, narrowed)
+
+
+def _any_of(parts: Sequence[Spread], whole: Spread) -> Spread:
+    values, domain = sum(part.values for part in parts), sum(part.domain for part in parts)
+    nulls = max(part.nulls for part in parts)
+    values, domain = min(values, whole.values), min(domain, whole.domain)
+    return replace(whole, values=values, domain=domain, nulls=nulls, frequent=(), bounds=())
+
+
 def _has_range(value: Scalar, constant: Constant | None, below: Estimate) -> bool:
     if value.column is None or not isinstance(constant, float):
         return False
@@ -172,12 +193,6 @@ def _one_value(constant: Constant) -> Spread:
 
 def _share(part: Scalar, below: Estimate) -> float:
     """A single test, alone."""
-    branches = disjuncts(part)
-    if len(branches) > 1:
-        missed = 1.0
-        for branch in branches:
-            missed *= 1.0 - select(branch, below).share
-        return 1.0 - missed
     match read_test(part):
         case Comparison(value, sign, constant):
             return _comparison_share(spread_of(value, below), sign, constant, below.rows)
@@ -340,6 +355,16 @@ def _parts(join: Join) -> _Parts:
 def has_equality(join: Join) -> bool:
     """Whether some part of the condition equates the two sides."""
     return bool(_parts(join).pairs)
+
+
+def key_values(join: Join, left: Estimate, right: Estimate) -> dict[Column, float]:
+    """How many values a join leaves of columns that it equates: no more than either side has."""
+    found: dict[Column, float] = {}
+    for one, other in _parts(join).pairs:
+        if one.column is not None and other.column is not None:
+            least = min(left.values(one.column), right.values(other.column))
+            found[one.column] = found[other.column] = least
+    return found
 
 
 def match_of(join: Join, left: Estimate, right: Estimate) -> Match:
