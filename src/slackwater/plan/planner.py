@@ -149,6 +149,10 @@ def plan_queries(
         best = _chosen(cells, deliveries, timeline, settings, objective, rest)
         batch = _chosen(cells, deliveries, timeline, settings, objective, rest, batch=True)
         steps, cost = _written(best, cells, settings.model, objective, rest)
+        if best.keeping is not None:
+            kept_steps, kept_cost = _written(best.keeping, cells, settings.model, objective, rest)
+            if objective.rank(kept_cost) < objective.rank(cost):
+                best, steps, cost = best.keeping, kept_steps, kept_cost
         if not (lacking := rest.lacking(steps)):
             break
         kept = {key: step for key, step in kept.items() if step.name not in lacking}
@@ -268,6 +272,8 @@ class _Chosen:
     shared: frozenset[Key]
     cost: Vector
     worth: dict[Key, float]
+    keeping: _Chosen | None = None
+    """Where some query keeps nothing, the best that all keep something: with states that lie by key it may be less."""
 
 
 def _chosen(
@@ -282,25 +288,44 @@ def _chosen(
 ) -> _Chosen:
     """The cheapest plan for all deliveries together; as batch, each from scratch at its own run."""
     chooser = open_space(cells, deliveries, timeline, settings, objective, batch=batch, start=rest.start)
-    space, roots = chooser.space, chooser.roots
     sharing = Sharing(chooser)
     if settings.sharing:
         sharing.run()
     sharing.share_unsettled()
-    choices = chooser.choices()
-    forced: dict[int, Forced] = {}
-    if settings.keeping and not batch:
-        for name in dict.fromkeys(delivery.name for delivery in deliveries):
-            own = [root for delivery, root in zip(deliveries, roots, strict=True) if delivery.name == name]
-            if not _keeps(choices, [space[chooser.supplier(root)].key for root in own]):
-                forced |= chooser.keeping(own[-1])
-        choices = chooser.choices(forced)
+    free = _made(chooser, sharing, deliveries, {}, cells, settings.model)
+    if batch or not (forced := _forced(chooser, free.choices, deliveries)):
+        return free
+    keeping = _made(chooser, sharing, deliveries, forced, cells, settings.model)
+    return keeping if settings.keeping else replace(free, keeping=keeping)
+
+
+def _made(
+    chooser: Chooser,
+    sharing: Sharing,
+    deliveries: tuple[Delivery, ...],
+    forced: Mapping[int, Forced],
+    cells: Cells,
+    model: CostModel,
+) -> _Chosen:
+    """What a chooser has found, and some nodes as they are forced to be."""
+    space, roots = chooser.space, chooser.roots
+    choices = chooser.choices(forced)
     suppliers = [root if root in forced else chooser.supplier(root) for root in roots]
     made = tuple(replace(d, key=space[number].key) for d, number in zip(deliveries, suppliers, strict=True))
     shared = frozenset(space[number].key for number in chooser.shared if space[number].key in choices)
-    cost = total_cost(choices, made, shared, cells, timeline.last, settings.model)
+    cost = total_cost(choices, made, shared, cells, space.timeline.last, model)
     worth = {space[number].key: benefit for number, benefit in sharing.worth().items()}
     return _Chosen(choices, made, shared, cost, worth)
+
+
+def _forced(chooser: Chooser, choices: Mapping[Key, Choice], deliveries: tuple[Delivery, ...]) -> dict[int, Forced]:
+    """The nodes by which every query that keeps nothing keeps something."""
+    space, forced = chooser.space, dict[int, Forced]()
+    for name in dict.fromkeys(delivery.name for delivery in deliveries):
+        own = [root for delivery, root in zip(deliveries, chooser.roots, strict=True) if delivery.name == name]
+        if not _keeps(choices, [space[chooser.supplier(root)].key for root in own]):
+            forced |= chooser.keeping(own[-1])
+    return forced
 
 
 def _written(
