@@ -46,6 +46,24 @@ def test_the_smaller_side_is_sent(sql: str, rows: dict[str, float], sent: str | 
         assert f"broadcast({sent})" in found
 
 
+NEW_ONES = "SELECT v, w FROM old JOIN new ON old.k = new.k WHERE w = 7"
+
+
+def with_filter(share: float | None, **rows: float) -> str:
+    passing = {} if share is None else {"w = 7": share}
+    return emit(canonical(normalize(bind(NEW_ONES, CATALOG))), sends=sends(rows, passing))
+
+
+def test_a_side_is_sent_if_its_filter_is_likely_to_leave_little() -> None:
+    assert "broadcast(new)" in with_filter(0.01, old=2e6, new=2e6)
+    assert "broadcast" not in with_filter(None, old=2e6, new=2e6)
+    assert "broadcast" not in with_filter(0.2, old=2e6, new=2e6)  # it may well be twice as much
+
+
+def test_what_a_worker_may_not_hold_is_not_sent_whatever_is_expected() -> None:
+    assert "broadcast" not in with_filter(0.0001, old=9e7, new=9e7)
+
+
 def test_a_join_by_key_is_as_small_as_its_other_side() -> None:
     """Each of the few rows meets at most one of the many, so both together are few and may be sent on."""
     sql = "SELECT w FROM new JOIN (SELECT o.k FROM few f JOIN old o ON f.k = o.k) x ON new.k = x.k"

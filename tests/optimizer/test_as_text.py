@@ -42,3 +42,12 @@ def test_what_is_read_twice_in_one_way_is_computed_once() -> None:
 def test_a_text_of_one_table_costs_what_batch_does() -> None:
     planning = batch("SELECT item, sum(price) FROM sales GROUP BY item")
     assert planning.text_cost() == pytest.approx(planning.plan.batch_rank)
+
+
+def test_what_is_read_alone_and_joined_is_computed_twice() -> None:
+    """A join asks for keys that are there, and Spark asks the tables for them."""
+    largest = "total = (SELECT max(total) FROM sums)"
+    planning = batch(f"{SUMS} SELECT kind FROM items JOIN sums ON item = item_id WHERE {largest}")
+    times = times_computed(planning.plan.steps)
+    assert max(times.values()) == 2
+    assert planning.text_cost() > 1.5 * planning.plan.batch_rank

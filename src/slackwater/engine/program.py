@@ -71,7 +71,7 @@ def compile_step(
 
     `rows` counts sources and states, for hints on how to join them.
     """
-    sent = sends(rows or {})
+    sent = sends(rows or {}, dict(step.passing))
     relation = _without(step.relation, frozenset(empty))
     if step.query is not None:
         query = step.query.with_relation(relation)

@@ -2,7 +2,8 @@
 
 A plan's steps tell Spark more than a text does. Joins are told which side to send; see `cost/by_itself`. And what is
 read in several ways, as the years of one sum are, is computed once and kept for the run. In a text every way has its
-own copy, from the tables on: Spark computes once only what is the same down to the filters.
+own copy, from the tables on: Spark computes once only what is the same down to the filters. A join is a filter too:
+what it asks for has a key that is not null, which Spark looks for in the tables, and what stands alone may have none.
 """
 
 from __future__ import annotations
@@ -10,12 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from slackwater.algebra.relation import Filter, Project, Relation, Scan
+from slackwater.algebra.predicates import null_rejected_columns
+from slackwater.algebra.relation import Filter, Join, JoinKind, Project, Relation, Scan
 from slackwater.cost.bill import Bill
 from slackwater.cost.layout import Rows
 from slackwater.cost.model import EngineCost
 from slackwater.plan.billed import billed
 from slackwater.plan.plan import Purpose, Step
+
+WHOLE_LEFT = (JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI)
+WHOLE_RIGHT = (JoinKind.FULL,)
+"""Joins for which rows of a side count even where they have no key."""
 
 
 def more_as_text(steps: Sequence[Step], rows: Rows, model: EngineCost, past: Sequence[Step] = ()) -> float:
@@ -53,6 +59,11 @@ def _ways_read(relation: Relation, asked: str = "") -> Iterator[tuple[str, str]]
             yield from _ways_read(relation.input, f"{relation.predicate.show(lambda column: column.name)}; {asked}")
         case Project():
             yield from _ways_read(relation.input, asked)
+        case Join():
+            known = null_rejected_columns(relation.condition)
+            for below, whole in ((relation.left, WHOLE_LEFT), (relation.right, WHOLE_RIGHT)):
+                asked_for = [] if relation.kind in whole else sorted(c.name for c in known & set(below.columns))
+                yield from _ways_read(below, "; ".join(f"{name} is there" for name in asked_for))
         case _:
             for below in relation.inputs:
                 yield from _ways_read(below)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from slackwater.algebra.relation import Relation, Scan
+from slackwater.algebra.relation import Filter, Relation, Scan
 from slackwater.cost.bill import Bill
 from slackwater.cost.distribution import Columns
 from slackwater.cost.layout import Rows
 from slackwater.cost.model import CostModel
-from slackwater.plan.plan import Step
+from slackwater.plan.plan import Step, filter_name
 
 FAR = 100.0
 """A step that read so many times more rows than expected, or fewer, is not the one that was billed."""
@@ -24,9 +24,20 @@ def billed(steps: Sequence[Step], rows: Rows, model: CostModel, past: Sequence[S
         scans = list(dict.fromkeys(node for node in step.relation.walk() if isinstance(node, Scan)))
         given: dict[Relation, Columns] = {s: by_key[s.table.name] for s in scans if s.table.name in by_key}
         bill = model.bill(step.relation, rows, given, by_key=bool(step.by))
-        return replace(step, bill=bill, entering=sum({scan.table.name: rows(scan).rows for scan in scans}.values()))
+        entering = sum({scan.table.name: rows(scan).rows for scan in scans}.values())
+        return replace(step, bill=bill, entering=entering, passing=tuple(sorted(_passing(step, rows).items())))
 
     return tuple(map(with_bill, steps))
+
+
+def _passing(step: Step, rows: Rows) -> dict[str, float]:
+    """What share of rows each filter of a step lets pass; of two that read alike the one that lets more."""
+    found: dict[str, float] = {}
+    for node in step.relation.walk():
+        if isinstance(node, Filter) and (before := rows(node.input).rows) > 0.0:
+            name = filter_name(node.predicate)
+            found[name] = max(found.get(name, 0.0), min(1.0, rows(node).rows / before))
+    return found
 
 
 def over_rows(step: Step, known: Mapping[str, float], written: int | None) -> tuple[float, ...]:

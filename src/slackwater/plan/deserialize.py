@@ -97,6 +97,7 @@ class PlanReader:
             _number(entry.get("by_history", 1.0)),
             Bill(*_numbers(entry, "bill")),
             _number(entry["entering"]),
+            tuple(_passing(each) for each in _sequence(entry["passing"])),
         )
 
     def _subject(self, entry: dict[str, object]) -> Subject:
@@ -261,6 +262,11 @@ def _text(told: dict[str, object], name: str) -> str:
 
 def _texts(told: dict[str, object], name: str) -> tuple[str, ...]:
     return tuple(_string(each) for each in _sequence(told[name]))
+
+
+def _passing(told: object) -> tuple[str, float]:
+    name, share = _sequence(told)
+    return _string(name), _number(share)
 
 
 def _number(told: object) -> float:

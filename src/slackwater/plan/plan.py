@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from slackwater.algebra.relation import Query, Relation, Scan, Union
+from slackwater.algebra.scalar import Scalar
 from slackwater.algebra.schema import Column
 from slackwater.cost.bill import EVEN, NOTHING, Bill
 from slackwater.cost.feedback import Subject
@@ -64,10 +65,17 @@ class Step:
     """What the whole statement costs by the built-in rates, with all that it reads and writes; empty if not known."""
     entering: float = 0.0
     """The rows that it was expected to read."""
+    passing: tuple[tuple[str, float], ...] = ()
+    """Its filters, as `filter_name` has them, and what share of rows each was expected to let pass."""
 
     def reads(self) -> tuple[str, ...]:
         """Names of the tables and states it scans."""
         return tuple(dict.fromkeys(n.table.name for n in self.relation.walk() if isinstance(n, Scan)))
+
+
+def filter_name(predicate: Scalar) -> str:
+    """A filter in words that stay the same in every copy of a relation."""
+    return predicate.show(lambda column: column.name)
 
 
 def grown_from(relation: Relation, columns: frozenset[Column]) -> tuple[str, frozenset[Column]] | None:

@@ -39,7 +39,7 @@ from slackwater.plan.identity import Identity
 from slackwater.plan.plan import Plan, Step
 
 FORMAT = "slackwater-plan"
-VERSION = 5
+VERSION = 6
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 Entry = dict[str, Json]
@@ -122,6 +122,7 @@ class _Writer:
             **({"by_history": step.by_history} if step.by_history != 1.0 else {}),
             "bill": list(step.bill),
             "entering": step.entering,
+            "passing": [[name, share] for name, share in step.passing],
         }
 
     def _subject(self, subject: Subject) -> Entry:
