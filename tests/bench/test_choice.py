@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -85,4 +86,11 @@ def test_where_estimates_were_furthest_off() -> None:
     cost = Cost(1.0, 2.0, 3.0)
     steps = (StepTimes(1, "a", 0.2, 0.1), StepTimes(2, "b", 3.0, 1.0), StepTimes(2, "text", 9.0, None))
     told = Measurements("q", (cost, cost), {2: cost}, True, 0.1, (), True, 0, 0.5, steps, 1.5)
-    assert furthest_off(told) == "b at run 2 took 3.00 s, 1.00 s were expected"
+    assert furthest_off(told, 1.5) == "b at run 2 took 3.00 s, 1.00 s were expected"
+    assert furthest_off(told, 9.0) == "the whole query took 1.00 s, 9.00 s were expected"
+
+
+def test_how_well_texts_are_foreseen() -> None:
+    assert BENCH.texts_off is None
+    some = [replace(GOOD, text_off=off) for off in (0.5, 0.8, 1.0, 2.0)]
+    assert replace(BENCH, results=(*some, ONLY)).texts_off == (0.5, 0.8, 1.0)

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slackwater.bench.frontend import percentile
 from slackwater.bench.measure import Failed, Measurements, OfQueries, learned, measure
 from slackwater.bench.trial import Setting, Trial
 from slackwater.bench.workloads import Query
@@ -41,6 +42,8 @@ class Choice:
     """Where measurements and estimates of the incremental plan were furthest apart, in words."""
     process: Mapping[str, float]
     """The same costs of Spark's whole process."""
+    text_off: float | None = None
+    """What the query's text took, in parts of what it was expected to take."""
 
     @property
     def best(self) -> str:
@@ -125,6 +128,12 @@ class ChoiceBenchmark(OfQueries):
         return sum(each.costs[each.best] for each in self.choices)
 
     @property
+    def texts_off(self) -> tuple[float, float, float] | None:
+        """What texts took in parts of what was expected of them: quartiles."""
+        known = [each.text_off for each in self.choices if each.text_off is not None]
+        return (percentile(known, 25), percentile(known, 50), percentile(known, 75)) if known else None
+
+    @property
     def worst(self) -> tuple[Choice, ...]:
         """The choices that cost most, of those that were not right."""
         wrong = [each for each in self.choices if not each.is_right]
@@ -152,6 +161,7 @@ class ChoiceBenchmark(OfQueries):
                 "regret_s": self.regret,
                 "best_s": self.best,
                 "equal": sum(each.equal for each in self.choices),
+                "texts_off": self.texts_off,
                 "worst": [each.why() for each in self.worst],
             },
         }
@@ -173,6 +183,7 @@ def choices_from_json(told: object) -> dict[str, Choice]:
                     bool(entry["equal"]),
                     entry["off"],
                     _by_way(entry["process"]),
+                    None if entry["text_off"] is None else float(entry["text_off"]),
                 )
     except (KeyError, TypeError, ValueError, AttributeError):
         raise UserError("this is no result of `bench choice`", hint="leave out --resume to begin anew") from None
@@ -205,7 +216,10 @@ def choose(session: Session, setting: Setting, query: Query, directory: Path, *,
         found[REWRITTEN] = _weighted(own, weights)
         equal, chosen = equal and own.equal, REWRITTEN
     costs, process = ({way: pair[n] for way, pair in found.items()} for n in (0, 1))
-    return Choice(query.name, costs, chosen, kept.promised / auto.as_text, equal, furthest_off(kept), process)
+    expected = auto.as_text * kept.expected_batch_s if kept.expected_batch_s is not None else None
+    text_off = batch.cpu_s / expected if expected else None
+    off = furthest_off(kept, expected)
+    return Choice(query.name, costs, chosen, kept.promised / auto.as_text, equal, off, process, text_off)
 
 
 def _weighted(measured: Measurements, weights: Sequence[float]) -> tuple[float, float]:
@@ -214,10 +228,13 @@ def _weighted(measured: Measurements, weights: Sequence[float]) -> tuple[float, 
     return sum(w * cost.cpu_s for w, cost in priced), sum(w * cost.process_cpu_s for w, cost in priced)
 
 
-def furthest_off(measured: Measurements) -> str:
-    """The step, or the whole query, of which the CPU was furthest from what was expected, in words."""
+def furthest_off(measured: Measurements, text: float | None) -> str:
+    """The step, or the whole query, of which the CPU was furthest from what was expected, in words.
+
+    `text` is what was expected of the whole query as it is written.
+    """
     told = [(f"{step.name} at run {step.run}", step.cpu_s, step.expected_s) for step in measured.steps]
-    told.append(("the whole query", measured.batches[len(measured.runs)].cpu_s, measured.expected_batch_s))
+    told.append(("the whole query", measured.batches[len(measured.runs)].cpu_s, text))
     known = [(abs(cpu - expected), name, cpu, expected) for name, cpu, expected in told if expected is not None]
     if not known:
         return ""

@@ -44,8 +44,14 @@ class ChoiceReport:
             f"{100 * bench.regret / max(bench.best, 1e-6):.1f} % of {bench.best:.2f} s; by CPU of the whole process "
             f"right or close in {bench.right_by_process}"
         )
-        worst = [Text(each.why()) for each in bench.worst]
-        return Group(table, Text(), *failures(bench.failed), Text(verdict, style="bold"), *worst)
+        told = [Text(each.why()) for each in bench.worst]
+        if bench.texts_off is not None:
+            least, middle, most = bench.texts_off
+            words = (
+                f"{middle:.2f} times what was expected in the middle, {least:.2f} to {most:.2f} times for half of them"
+            )
+            told.append(Text(f"the queries' texts took {words}"))
+        return Group(table, Text(), *failures(bench.failed), Text(verdict, style="bold"), *told)
 
 
 def _cells(each: Choice) -> tuple[str | Text, ...]:
