@@ -97,7 +97,7 @@ class PlanReader:
             _number(entry.get("by_history", 1.0)),
             Bill(*_numbers(entry, "bill")),
             _number(entry["entering"]),
-            tuple(_passing(each) for each in _sequence(entry["passing"])),
+            tuple(_passing(each) for each in _sequence(entry.get("passing", []))),
         )
 
     def _subject(self, entry: dict[str, object]) -> Subject:

@@ -1,7 +1,8 @@
 """Plans as JSON, and back: `plan_from_json(plan_to_json(plan)) == plan`, every field and every relation.
 
 Columns and relations stand in two lists, numbered from zero; inputs come before the relations that read them, and what
-is shared stays shared. The version of the format is part of the text and is raised with every change of it.
+is shared stays shared. The version of the format is part of the text and is raised with every change after which older
+plans cannot be read.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from slackwater.plan.identity import Identity
 from slackwater.plan.plan import Plan, Step
 
 FORMAT = "slackwater-plan"
-VERSION = 6
+VERSION = 5
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 Entry = dict[str, Json]
@@ -122,7 +123,7 @@ class _Writer:
             **({"by_history": step.by_history} if step.by_history != 1.0 else {}),
             "bill": list(step.bill),
             "entering": step.entering,
-            "passing": [[name, share] for name, share in step.passing],
+            **({"passing": [list(each) for each in step.passing]} if step.passing else {}),
         }
 
     def _subject(self, subject: Subject) -> Entry:
