@@ -221,9 +221,25 @@ class Sizes:
                     if isinstance(node, Aggregate) and node.keys and node.keys not in found:
                         own = [key for key in group.properties.keys if key and key <= frozenset(node.keys)]
                         least = min(own, key=len, default=frozenset(node.keys))
-                        found[node.keys] = tuple(k for k in node.keys if k in least)
+                        kept = tuple(k for k in node.keys if k in least)
+                        found[node.keys] = self._not_determined(kept, node.input)
             self._essential = found
         return self._essential
+
+    def _not_determined(self, keys: tuple[Column, ...], below: Relation) -> tuple[Column, ...]:
+        """Keys without those that the others determine, as a shop does its street."""
+        if not isinstance(below, GroupLeaf) or len(keys) < 2:
+            return keys
+        group = self.memo[below.group]
+        while isinstance(project := group.expressions[0], Project) and isinstance(project.input, GroupLeaf):
+            if not frozenset(keys) <= frozenset(project.input.columns):
+                break
+            group = self.memo[project.input.group]  # which knows more: also of columns that are not passed on
+        kept = list(keys)
+        for key in reversed(keys):
+            if key in group.properties.closure(frozenset(kept) - {key}):
+                kept.remove(key)
+        return tuple(kept)
 
     def width(self, form: Form) -> float:
         """Bytes of a row: of a base table only the columns that anything reads."""
