@@ -81,6 +81,18 @@ def test_duckdb_is_asked_for_everything_and_differences_of_changes_only(measured
     assert set(measured.by_query()) == {"tpch-q3", "tpch-q4"}
 
 
+def test_a_product_that_nobody_could_count_is_left_out_and_counted(
+    tpch_data: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forms = Forms("q3", tpch().queries()[3].spark, tables_of(tpch_data, ArrivalPattern()), compared=False)
+    every = forms.guesses()
+    assert forms.too_large == 0
+    monkeypatch.setattr("slackwater.bench.estimates.MOST_ROWS", 100.0)
+    some = forms.guesses()
+    assert forms.too_large == len(every) - len(some) > 0
+    assert max(guess.expected["formulas"] for guess in some) <= 100.0
+
+
 @pytest.mark.parametrize("complaint,left_out", [("Max expression depth limit exceeded", True), ("no column x", False)])
 def test_a_form_that_is_nested_too_deep_for_duckdb_is_left_out_and_counted(
     tpch_data: Dataset, monkeypatch: pytest.MonkeyPatch, complaint: str, left_out: bool

@@ -15,6 +15,7 @@ from slackwater.bench.estimates import (
     FORMULAS,
     LEARNED,
     METHODS,
+    MOST_ROWS,
     EstimatesBenchmark,
     Guess,
     Spread,
@@ -50,8 +51,9 @@ class EstimatesReport:
         counted = sum(len(found.of()) for found in self.measured)
         first = self.measured[0]
         told = f"{first.workload} at scale factor {first.scale_factor:g}: {counted} forms estimated and counted"
-        deep = sum(found.too_deep for found in self.measured)
-        return f"{told}; {deep} left out, whose texts are nested deeper than DuckDB reads" if deep else told
+        deep, large = (sum(counts) for counts in zip(*((f.too_deep, f.too_large) for f in self.measured), strict=True))
+        told += f"; {deep} left out, whose texts are nested deeper than DuckDB reads" if deep else ""
+        return told + (f"; {large} left out, of more than {MOST_ROWS:,.0f} expected rows" if large else "")
 
 
 def _by_operator(found: EstimatesBenchmark) -> Table:
