@@ -30,7 +30,8 @@ from slackwater.algebra.relation import (
 )
 from slackwater.algebra.schema import Column
 from slackwater.cost.estimate import Estimate, Keys, Spread, drawn
-from slackwater.cost.selectivity import EACH, Match, backed_off, key_values, match_of, select, spread_of
+from slackwater.cost.matching import Match, key_values, match_of
+from slackwater.cost.selectivity import EACH, backed_off, select, spread_of
 from slackwater.cost.skew import moments, once_each
 from slackwater.rules.intra.merges import COPY
 

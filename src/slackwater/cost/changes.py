@@ -28,7 +28,7 @@ from slackwater.algebra.relation import (
 from slackwater.algebra.schema import Column
 from slackwater.cost.cardinality import Essential, group_count
 from slackwater.cost.estimate import NO_CHANGES, Changes, Estimate, drawn
-from slackwater.cost.selectivity import Match, match_of
+from slackwater.cost.matching import Match, match_of
 
 
 @dataclass(frozen=True, slots=True)

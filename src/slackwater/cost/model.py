@@ -35,8 +35,8 @@ from slackwater.cost.by_itself import seems_small
 from slackwater.cost.distribution import Columns, by_each, meets
 from slackwater.cost.estimate import Estimate
 from slackwater.cost.layout import Layouts, Rows
+from slackwater.cost.matching import has_equality
 from slackwater.cost.physical import NO_COLUMNS, Demand, Operator, Resources, Way, Work, is_consolidation
-from slackwater.cost.selectivity import has_equality
 from slackwater.cost.width import row_width, type_width
 from slackwater.time.forms import Form, Kind
 from slackwater.time.version import OLD

@@ -15,7 +15,7 @@ from enum import StrEnum
 from slackwater.algebra.relation import Aggregate, Join, JoinKind, Relation
 from slackwater.cost.bill import Item
 from slackwater.cost.distribution import Columns, Required
-from slackwater.cost.selectivity import has_equality
+from slackwater.cost.matching import has_equality
 from slackwater.rules.intra.merges import TIMES
 
 NO_COLUMNS: Columns = frozenset()
