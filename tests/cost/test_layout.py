@@ -170,6 +170,17 @@ def test_broadcast_or_not_may_depend_on_how_leaves_lie() -> None:
     assert model.layout(joined(), rows, given).works[-1].operator is Operator.SHUFFLED_JOIN
 
 
+@pytest.mark.parametrize("kind", [JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI])
+def test_a_small_left_side_reduces_the_right_one_before_it_is_moved(kind: JoinKind) -> None:
+    """Whoever wants rows without a partner cannot be sent to be joined, but to find the rows that it will meet."""
+    few, many = rows_of(s=1000.0), rows_of(s=600_000.0)
+    model, tree = EngineCost(), joined(kind)
+    assert model.layout(tree, few).works[-1].operator is Operator.REDUCED_JOIN
+    assert model.compute(tree, few) < 0.5 * EngineCost(told=False).compute(tree, few)
+    assert model.layout(tree, many).works[-1].operator is Operator.SHUFFLED_JOIN
+    assert Operator.EXCHANGE not in [w.operator for w in model.layout(counted(tree, S), few).works if w.of is not SALES]
+
+
 def test_what_two_parts_have_in_common_is_counted_once() -> None:
     """The same rows moved by the same key, and the same table built, serve both joins."""
     names = (S,)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import duckdb
 import pytest
 
 from slackwater.algebra.canonical import canonical
 from slackwater.catalog.table import Catalog, table
-from slackwater.engine.hints import sends
+from slackwater.engine.hints import SmallSides
 from slackwater.rules.normalize import normalize
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
@@ -22,7 +23,7 @@ JOINED = "SELECT v, w FROM old JOIN new ON old.k = new.k"
 
 
 def text(sql: str, **rows: float) -> str:
-    return emit(canonical(normalize(bind(sql, CATALOG))), sends=sends(rows))
+    return emit(canonical(normalize(bind(sql, CATALOG))), sends=SmallSides(rows).sent)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ NEW_ONES = "SELECT v, w FROM old JOIN new ON old.k = new.k WHERE w = 7"
 
 def with_filter(share: float | None, **rows: float) -> str:
     passing = {} if share is None else {"w = 7": share}
-    return emit(canonical(normalize(bind(NEW_ONES, CATALOG))), sends=sends(rows, passing))
+    return emit(canonical(normalize(bind(NEW_ONES, CATALOG))), sends=SmallSides(rows, passing).sent)
 
 
 def test_a_side_is_sent_if_its_filter_is_likely_to_leave_little() -> None:
@@ -74,3 +75,57 @@ def test_a_join_by_key_is_as_small_as_its_other_side() -> None:
 def test_rows_that_may_multiply_are_not_counted_on() -> None:
     sql = "SELECT v FROM old JOIN (SELECT a.k FROM new a JOIN new b ON a.w = b.w) x ON old.k = x.k"
     assert "broadcast" not in text(sql, old=6e6, new=1.5e6)
+
+
+NEVER_SEEN = "SELECT v, w FROM old LEFT JOIN new ON old.k = new.k"
+
+
+def reduced(sql: str, **rows: float) -> str:
+    small = SmallSides(rows)
+    query = canonical(normalize(bind(sql, CATALOG)))
+    return emit(query.with_relation(small.reduced(query.relation)), sends=small.sent)
+
+
+@pytest.mark.parametrize(
+    "sql,rows,is_reduced",
+    [
+        (NEVER_SEEN, {"old": 1e3, "new": 6e6}, True),
+        ("SELECT v FROM old LEFT SEMI JOIN new ON old.k = new.k", {"old": 1e3, "new": 6e6}, True),
+        ("SELECT v FROM old LEFT ANTI JOIN new ON old.k = new.k AND v < w", {"old": 1e3, "new": 6e6}, True),
+        (NEVER_SEEN, {"old": 2e6, "new": 6e6}, False),
+        (NEVER_SEEN, {"old": 9e6, "new": 9e8}, False),
+        (NEVER_SEEN, {"old": 1e3, "new": 1e3}, False),
+        (NEVER_SEEN, {"old": 1e3}, True),
+        (NEVER_SEEN, {"old": 2e5}, False),
+        ("SELECT v, w FROM old LEFT JOIN new ON old.k < new.k", {"old": 1e3, "new": 6e6}, False),
+        ("SELECT v, w FROM old FULL JOIN new ON old.k = new.k", {"old": 1e3, "new": 6e6}, False),
+        (JOINED, {"old": 1e3, "new": 6e6}, False),
+        (
+            "SELECT v, w FROM (SELECT * FROM old LIMIT 5) o LEFT JOIN new ON o.k = new.k",
+            {"old": 1e3, "new": 6e6},
+            False,
+        ),
+    ],
+)
+def test_a_small_left_side_is_sent_to_reduce_the_right_one(sql: str, rows: dict[str, float], is_reduced: bool) -> None:
+    found = reduced(sql, **rows)
+    assert (found.count(" JOIN ") == 2) is is_reduced
+    assert ("LEFT SEMI JOIN old" in found and "broadcast(old" in found) is is_reduced
+
+
+def rows_of(text: str) -> list[tuple[object, ...]]:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE old AS SELECT nullif(i % 7, 3) k, i v FROM range(30) t(i)")
+    connection.execute("CREATE TABLE new AS SELECT nullif(i % 11, 4) k, i * 3 w FROM range(200) t(i) WHERE i % 11 <> 5")
+    return sorted(connection.execute(text).fetchall(), key=str)
+
+
+@pytest.mark.parametrize("kind", ["LEFT", "LEFT SEMI", "LEFT ANTI"])
+@pytest.mark.parametrize("condition", ["o.k = n.k", "o.k <=> n.k", "o.k = n.k AND v < w", "o.k = n.k AND w IS NULL"])
+def test_reducing_changes_nothing_but_work(kind: str, condition: str) -> None:
+    columns = "v, w" if kind == "LEFT" else "v"
+    sql = f"SELECT {columns} FROM old o {kind} JOIN new n ON {condition}"
+    query = canonical(normalize(bind(sql, CATALOG)))
+    other = query.with_relation(SmallSides({"old": 1e3, "new": 6e6}).reduced(query.relation))
+    assert other.relation != query.relation
+    assert rows_of(emit(other, "duckdb")) == rows_of(emit(query, "duckdb"))

@@ -84,6 +84,18 @@ def unstable_columns(relation: Relation, below: Sequence[Columns]) -> Columns:
             return shaky
 
 
+def is_stable(relation: Relation) -> bool:
+    """Whether a relation has the same rows however often it is computed."""
+    known: dict[int, Columns] = {}
+
+    def shaky(node: Relation) -> Columns:
+        if id(node) not in known:
+            known[id(node)] = unstable_columns(node, [shaky(below) for below in node.inputs])
+        return known[id(node)]
+
+    return not shaky(relation)
+
+
 def adds_exactly(function: str, argument: Type) -> bool:
     """Whether the order in which values are added makes no difference."""
     return function not in _ADDS_UP or argument.is_integral or argument.is_decimal

@@ -59,6 +59,8 @@ class Machine(Protocol):
 
     def probe(self, join: Join, sent: Relation | None, rows: Rows) -> Work: ...
 
+    def reduce(self, join: Join, rows: Rows) -> tuple[Work, ...]: ...
+
 
 class Layouts:
     """The ways to compute one expression, and every part of it.
@@ -139,7 +141,7 @@ class Layouts:
             yield from (Way.of((way,), own) for way in self.ways(below, together))
 
     def _joins(self, node: Join, required: Required | None) -> Iterator[Way]:
-        """A side sent everywhere, the other left where it is; or both moved by the join's key."""
+        """A side sent everywhere, the other left where it is; or both moved by the join's key, maybe reduced before."""
         machine, rows = self.machine, self.rows
         equal, sides = may_broadcast(node)
         sending = [side for side in sides if machine.may_send(node, side, rows)]
@@ -159,6 +161,8 @@ class Layouts:
         works = machine.build(node, rows), machine.probe(node, None, rows)
         for left in self._moved(node, 0, keys):
             yield from (Way.of((left, right), *works) for right in self._moved(node, 1, keys))
+        if reducing := machine.reduce(node, rows):
+            yield from (Way.of(parts, *reducing) for parts in self._combined(((node.left, None), (node.right, None))))
 
     def _moved(self, join: Join, number: int, keys: tuple[tuple[Column, Column], ...] | None) -> list[Way]:
         """One side of a join where the hash of its key puts it: there already, or moved."""

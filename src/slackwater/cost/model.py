@@ -35,8 +35,19 @@ from slackwater.cost.by_itself import seems_small
 from slackwater.cost.distribution import Columns, by_each, meets
 from slackwater.cost.estimate import Estimate
 from slackwater.cost.layout import Layouts, Rows
-from slackwater.cost.matching import has_equality
-from slackwater.cost.physical import NO_COLUMNS, Demand, Operator, Resources, Way, Work, is_consolidation
+from slackwater.cost.matching import has_equality, match_of
+from slackwater.cost.physical import (
+    NO_COLUMNS,
+    REDUCES,
+    WORTH_REDUCING,
+    Demand,
+    Operator,
+    Resources,
+    Way,
+    Work,
+    is_consolidation,
+    may_reduce,
+)
 from slackwater.cost.width import row_width, type_width
 from slackwater.time.forms import Form, Kind
 from slackwater.time.version import OLD
@@ -327,6 +338,23 @@ class EngineCost:
             return self._work(Operator.BROADCAST_JOIN if equal else Operator.NESTED_LOOP_JOIN, join, Resources(cpu=cpu))
         cpu += rate.probe * max(left, right) + (0.0 if equal else rate.pair * left * right)
         return self._work(Operator.SHUFFLED_JOIN if equal else Operator.NESTED_LOOP_JOIN, join, Resources(cpu=cpu))
+
+    def reduce(self, join: Join, rows: Rows) -> tuple[Work, ...]:
+        """A small left side sent to find the rows of the right one that it meets; these are moved, and so is it."""
+        left, right, rate = rows(join.left), rows(join.right), self.rates
+        if not self.told or right.rows < WORTH_REDUCING or left.rows > min(self.broadcast_rows, REDUCES * right.rows):
+            return ()
+        if not may_reduce(join):
+            return ()
+        met = right.rows * match_of(join, left, right).right_hit
+        cpu = rate.probe * (right.rows + left.rows) + (rate.emit + rate.shuffle + rate.build) * met
+        held = row_width(join.right) * met
+        used = Resources(cpu + rate.emit * rows(join).rows, network=held, memory=held, fixed=self.exchanging)
+        return (
+            self.send(join, join.left, rows),
+            self.exchange(join.left, join.condition.columns & frozenset(join.left.columns), rows),
+            self._work(Operator.REDUCED_JOIN, join, used),
+        )
 
     # --- keeping ---------------------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ NO_COLUMNS: Columns = frozenset()
 
 
 class Operator(StrEnum):
-    """One thing that an engine does. The two hash joins stand for their probing; building is apart."""
+    """One thing that an engine does. Hash joins stand for their probing; building is apart."""
 
     SCAN = "scan"
     FILTER = "filter"
@@ -33,6 +33,7 @@ class Operator(StrEnum):
     BUILD = "build hash table"
     BROADCAST_JOIN = "broadcast hash join"
     SHUFFLED_JOIN = "shuffled hash join"
+    REDUCED_JOIN = "reduced hash join"
     NESTED_LOOP_JOIN = "nested loop join"
     AGGREGATE = "partial and final aggregate"
     CONSOLIDATE = "consolidate"
@@ -145,3 +146,18 @@ def may_broadcast(node: Join) -> tuple[bool, tuple[Relation, ...]]:
         case JoinKind.LEFT | JoinKind.SEMI | JoinKind.ANTI:
             sides = (node.right,)
     return has_equality(node), sides
+
+
+REDUCES = 0.1
+"""A left side is worth sending only to reduce the right one up to this part of its rows."""
+
+WORTH_REDUCING = 500_000
+"""A right side of fewer rows is sent, or moved, for what it costs to ask for those that matter."""
+
+
+def may_reduce(node: Join) -> bool:
+    """Whether a left side that cannot be sent to be joined can be sent to find the rows that it will meet.
+
+    L ⟕ R = L ⟕ (R ⋉ L), and so for ⋉ and ▷; what is left of R is moved, and L meets it again.   [Bernstein & Chiu 81]
+    """
+    return node.kind in (JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI) and has_equality(node)

@@ -1,15 +1,18 @@
-"""Which side of a join is worth sending to every worker.
+"""Which side of a join is worth sending to every worker: to be joined there, or to reduce the other one first.
 
 Spark sends a side by itself when its files are small, but it does not know what a filter or a join leaves, and shuffles
 a large state to meet a change of a few rows. When a run is compiled, the rows of its sources and states are known.
 From them follows for many relations how many rows they have at most. A side that a worker can hold for sure is sent if
 it is likely to be small against the other: filters let pass what the planner expects of them, or somewhat more.
+
+A left side whose rows without a partner matter, as those of a left join do, cannot be joined where it is sent. But it
+can find the rows of the right side that it will meet: L ⟕ R = L ⟕ (R ⋉ L). Changes that meet large states gain by that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from slackwater.algebra.properties import matched_columns, properties
 from slackwater.algebra.relation import (
@@ -26,7 +29,8 @@ from slackwater.algebra.relation import (
     Values,
     Window,
 )
-from slackwater.cost.physical import may_broadcast
+from slackwater.algebra.stability import is_stable
+from slackwater.cost.physical import REDUCES, WORTH_REDUCING, may_broadcast, may_reduce
 from slackwater.cost.width import row_width
 from slackwater.plan.plan import filter_name
 
@@ -40,29 +44,81 @@ SHARE = 0.5
 UNKNOWN_OTHER = 1_000_000
 """Rows that may be sent where nobody knows how many the other side has."""
 
+AGAIN = 2.0
+"""What is sent to reduce a side is computed twice; it may read so many times the rows that the side reads."""
+
 DOUBT = 4.0
 """Filters may let pass so many times the rows that were expected of them."""
 
-Sends = Callable[[Join], Relation | None]
 
-
-def sends(rows: Mapping[str, float], passing: Mapping[str, float] | None = None) -> Sends:
-    """For a join, the input to send, if one should be.
+class SmallSides:
+    """Which sides of joins are small, by what is known when a run is compiled.
 
     `rows` counts sources and states by name; `passing` tells of filters which share of rows they are expected to leave.
     """
-    most, likely = _Most(rows, {}), _Most(rows, passing or {})
 
-    def sent(join: Join) -> Relation | None:
+    def __init__(self, rows: Mapping[str, float], passing: Mapping[str, float] | None = None) -> None:
+        self._rows = rows
+        self._most = _Most(rows)
+        self._likely = _Most(rows, passing or {}, self._most)
+
+    def sent(self, join: Join) -> Relation | None:
+        """The input to send to every worker, if one should be."""
         equal, sides = may_broadcast(join)
         if not equal:
             return None
-        fitting = [side for side in sides if _may_be_held(side, most(side))]
-        counted = [(count, side) for side in fitting if (count := likely(side)) is not None]
-        small = [(count, side) for count, side in counted if _is_small(count, most(_other(join, side)))]
+        counted = [(count, side) for side in sides if (count := self._to_be_sent(side)) is not None]
+        small = [(count, side) for count, side in counted if _is_small(count, self._most(_other(join, side)))]
         return min(small, key=lambda pair: pair[0])[1] if small else None
 
-    return sent
+    def reduced(self, relation: Relation) -> Relation:
+        """The same with the right sides of some joins reduced first to rows that small left ones will meet."""
+        known: dict[int, Relation] = {}
+        reduced: set[int] = set()
+
+        def found(node: Relation) -> Relation:
+            if id(node) not in known:
+                new = node.with_inputs(*map(found, node.inputs))
+                if (
+                    isinstance(new, Join)
+                    and (by := self._reduces(new))
+                    and not any(id(n) in reduced for n in by.walk())
+                ):
+                    new = replace(new, right=Join(JoinKind.SEMI, new.right, by, new.condition))
+                    reduced.add(id(new))
+                known[id(node)] = new
+            return known[id(node)]
+
+        return found(relation)
+
+    def _reduces(self, join: Join) -> Relation | None:
+        """What the right side of a join should be reduced by, if it should be.
+
+        That is computed twice, so it must have the same rows both times, and not read far more than it spares.
+        """
+        if not may_reduce(join):
+            return None
+        by, many = _asking(join), self._most(join.right)
+        few, many = self._to_be_sent(by), UNKNOWN_OTHER if many is None else many
+        if many < WORTH_REDUCING or few is None or few > REDUCES * many:
+            return None
+        return by if self._read(by) <= AGAIN * self._read(join.right) and is_stable(by) else None
+
+    def _to_be_sent(self, side: Relation) -> float | None:
+        """How many rows a side is likely to have, if a worker can hold it for sure."""
+        return self._likely(side) if _may_be_held(side, self._most(side)) else None
+
+    def _read(self, relation: Relation) -> float:
+        return sum(self._rows.get(node.table.name, UNKNOWN_OTHER) for node in relation.walk() if isinstance(node, Scan))
+
+
+def _asking(join: Join) -> Relation:
+    """The left side of a join, without joins on top of it that only keep, drop or extend its rows."""
+    side = join.left
+    asked = join.condition.columns & frozenset(side.columns)
+    while isinstance(side, Join) and may_reduce(side) and asked <= frozenset(side.left.columns):
+        side = side.left
+    return side
 
 
 def _other(join: Join, side: Relation) -> Relation:
@@ -82,7 +138,9 @@ class _Most:
     """How many rows a relation has at most; None where that could be many more than its inputs have."""
 
     rows: Mapping[str, float]
-    passing: Mapping[str, float]
+    passing: Mapping[str, float] = field(default_factory=dict)
+    unfiltered: _Most | None = None
+    """The same without what filters are expected to let pass."""
     _known: dict[int, tuple[float | None, Relation]] = field(default_factory=dict)
     """By identity, so the relations are kept alive."""
 
@@ -126,8 +184,15 @@ class _Most:
             return left
         found = []
         if properties(join.right).is_unique(matched_columns(join, join.right)):
-            found.append(left)
+            inner = join.kind is JoinKind.INNER
+            found.append(left if left is None or not inner else left * self._share(join.right))
         if join.kind is JoinKind.INNER and properties(join.left).is_unique(matched_columns(join, join.left)):
-            found.append(right)
+            found.append(right if right is None else right * self._share(join.left))
         known = [count for count in found if count is not None]
         return min(known) if known and join.kind in (JoinKind.INNER, JoinKind.LEFT) else None
+
+    def _share(self, side: Relation) -> float:
+        """The part of a side that filters are expected to leave; rows that refer to it are as few in proportion."""
+        whole = self.unfiltered(side) if self.unfiltered is not None else None
+        left = self(side)
+        return min(1.0, left / whole) if whole and left is not None else 1.0

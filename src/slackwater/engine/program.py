@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from slackwater.algebra.relation import Aggregate, Project, Query, Relation, Scan, Union, Values
 from slackwater.algebra.scalar import Scalar, cast, reference
 from slackwater.algebra.schema import Column, Field
-from slackwater.engine.hints import sends
+from slackwater.engine.hints import SmallSides
 from slackwater.engine.views import quoted_name, quoted_text
 from slackwater.plan.plan import Purpose, Step
 from slackwater.rules.normalize import simplify_empties
@@ -71,18 +71,18 @@ def compile_step(
 
     `rows` counts sources and states, for hints on how to join them.
     """
-    sent = sends(rows or {}, dict(step.passing))
-    relation = _without(step.relation, frozenset(empty))
+    small = SmallSides(rows or {}, dict(step.passing))
+    relation = small.reduced(_without(step.relation, frozenset(empty)))
     if step.query is not None:
         query = step.query.with_relation(relation)
-        return Compiled(step, emit(query, "spark", like_spark=True, sends=sent), _reads(relation))
+        return Compiled(step, emit(query, "spark", like_spark=True, sends=small.sent), _reads(relation))
     if isinstance(relation, Values) and not relation.rows:
         return Compiled(step, None, frozenset())
     grown = _growth(relation, states or {})
     if grown is None:
-        return Compiled(step, emit(relation, "spark", like_spark=True, sends=sent), _reads(relation))
+        return Compiled(step, emit(relation, "spark", like_spark=True, sends=small.sent), _reads(relation))
     state, rest = grown
-    select = None if rest is None else emit(rest, "spark", like_spark=True, sends=sent)
+    select = None if rest is None else emit(rest, "spark", like_spark=True, sends=small.sent)
     reads = frozenset() if rest is None else _reads(rest)
     return Compiled(step, select, reads, state)
 

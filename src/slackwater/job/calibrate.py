@@ -12,10 +12,12 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slackwater.algebra.canonical import canonical
+from slackwater.algebra.predicates import days_since_epoch
 from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
 from slackwater.catalog.table import Catalog, table
 from slackwater.cost.bill import Bill
@@ -45,62 +47,105 @@ PASSES = 2
 AGAIN = 8
 """How often statements that do hardly anything run at the end."""
 
-PARTS, GROUPS, FEW = 10, 1_000, 100
-"""How many rows of the large table share a part; how many groups there are; rows of the small table."""
+PARTS, GROUPS, FEW, DAYS, STATUSES = 10, 1_000, 100, 2_000, 5
+"""How many rows of the large table share a part; how many groups, days and statuses there are; rows of the small
+table."""
+
+CENTS = 100_000
+"""How many prices there are."""
 
 SENDING = "spark.sql.autoBroadcastJoinThreshold"
 """How large, in bytes, Spark takes a side to be that it sends."""
 
+_PRICE, _SHARE = "decimal(12,2)", "decimal(4,2)"
+
 TABLES = (
     table(
         "slackwater_rows",
-        {"id": "bigint", "part": "bigint", "grp": "bigint", "a": "double", "b": "double", "note": "string"},
+        {
+            "id": "bigint",
+            "part": "bigint",
+            "grp": "bigint",
+            "day": "date",
+            "price": _PRICE,
+            "share": _SHARE,
+            "status": "string",
+            "note": "string",
+        },
         keys=[["id"]],
         changing=False,
     ),
     table(
         "slackwater_more",
-        {"other": "bigint", "c": "double", "m": "double", "n": "double"},
+        {"other": "bigint", "cost": _PRICE, "tax": _SHARE, "since": "date"},
         keys=[["other"]],
         changing=False,
     ),
-    table("slackwater_parts", {"p": "bigint", "d": "double"}, keys=[["p"]], changing=False),
+    table("slackwater_parts", {"p": "bigint", "worth": _PRICE}, keys=[["p"]], changing=False),
     table("slackwater_few", {"f": "bigint", "e": "double"}, keys=[["f"]], changing=False),
+)
+
+
+def _drawn(seed: int, values: int, kind: str) -> str:
+    """A decimal of two places that is one of so many values."""
+    return f"CAST(floor(rand({seed}) * {values}) / 100 AS {kind})"
+
+
+_WORDS = "array('early', 'packed', 'quietly', 'returned', 'standing', 'again', 'harbour', 'without', 'notice', 'tides')"
+_NOTE = " || ' ' || ".join(
+    f"element_at({_WORDS}, 1 + CAST(id DIV {step} % 10 AS INT))" for step in (1, 10, 100, 1000, 3)
 )
 
 MAKING = {
     "slackwater_rows": f"""
-SELECT id, id DIV {PARTS} AS part, id % {GROUPS} AS grp, rand(1) AS a, rand(2) AS b,
-       concat('note ', CAST(id % 5000 AS STRING)) AS note
+SELECT id, id DIV {PARTS} AS part, id % {GROUPS} AS grp,
+       date_add(DATE '2020-01-01', CAST(floor(rand(1) * {DAYS}) AS INT)) AS day,
+       {_drawn(2, CENTS, _PRICE)} AS price, {_drawn(3, 100, _SHARE)} AS share,
+       concat('status ', CAST(id % {STATUSES} AS STRING)) AS status, {_NOTE} AS note
 FROM range({{rows}})""",
-    "slackwater_more": """
-SELECT (id * 7919) % {rows} AS other, rand(3) AS c, rand(6) AS m, rand(7) AS n FROM range({rows})""",
-    "slackwater_parts": f"SELECT id AS p, rand(4) AS d FROM range({{rows}} DIV {PARTS})",
-    "slackwater_few": f"SELECT id AS f, rand(5) AS e FROM range({FEW})",
+    "slackwater_more": f"""
+SELECT (id * 7919) % {{rows}} AS other, {_drawn(4, CENTS, _PRICE)} AS cost, {_drawn(5, 100, _SHARE)} AS tax,
+       date_add(DATE '2020-01-01', CAST(floor(rand(6) * {DAYS}) AS INT)) AS since
+FROM range({{rows}})""",
+    "slackwater_parts": f"SELECT id AS p, {_drawn(7, CENTS, _PRICE)} AS worth FROM range({{rows}} DIV {PARTS})",
+    "slackwater_few": f"SELECT id AS f, rand(8) AS e FROM range({FEW})",
 }
 """How each table is made, of as many rows."""
 
 TRIALS = {
-    "read and filter": "SELECT count(*) AS n, sum(a) AS s FROM slackwater_rows WHERE b < 0.1",
-    "read texts": "SELECT max(note) AS m, count(*) AS n FROM slackwater_rows WHERE a < 0.5",
-    "search texts": "SELECT count(*) AS n FROM slackwater_rows WHERE note LIKE '%9%9%'",
-    "copy": "SELECT id, part, grp, a, b, note FROM slackwater_rows",
-    "copy half": "SELECT id, a, b FROM slackwater_rows WHERE b < 0.5",
-    "few groups": "SELECT grp, sum(a) AS s, sum(b) AS t, count(*) AS n FROM slackwater_rows GROUP BY grp",
-    "many groups": "SELECT id % 250007 AS g, sum(a) AS s, count(*) AS n FROM slackwater_rows GROUP BY id % 250007",
+    "read and filter": (
+        "SELECT count(*) AS n, sum(price * share) AS s FROM slackwater_rows "
+        "WHERE day BETWEEN DATE '2021-01-01' AND DATE '2021-12-31' AND share < 0.5"
+    ),
+    "read texts": (
+        "SELECT status, count(*) AS n, max(length(note)) AS m FROM slackwater_rows WHERE share < 0.5 GROUP BY status"
+    ),
+    "search texts": "SELECT count(*) AS n FROM slackwater_rows WHERE note NOT LIKE '%quietly%notice%'",
+    "copy": "SELECT id, part, grp, day, price, share, status, note FROM slackwater_rows",
+    "copy half": "SELECT id, day, price FROM slackwater_rows WHERE share < 0.5",
+    "few groups": (
+        "SELECT status, grp, sum(price) AS s, sum(price * (1 - share)) AS t, avg(share) AS a, count(*) AS n "
+        "FROM slackwater_rows GROUP BY status, grp"
+    ),
+    "many groups": (
+        "SELECT id % 250007 AS g, sum(price) AS s, count(*) AS n FROM slackwater_rows GROUP BY id % 250007"
+    ),
     "join, few rows sent": (
-        "SELECT count(*) AS n, sum(a * e) AS s FROM slackwater_rows JOIN slackwater_few ON grp = f"
+        "SELECT f, sum(price * share) AS s FROM slackwater_rows JOIN slackwater_few ON grp = f GROUP BY f"
     ),
     "join, many rows sent": (
-        "SELECT count(*) AS n, sum(a * d) AS s FROM slackwater_rows JOIN slackwater_parts ON part = p"
+        "SELECT count(*) AS n, sum(price - worth) AS s FROM slackwater_rows JOIN slackwater_parts ON part = p"
     ),
     "join, both moved": (
-        "SELECT count(*) AS k, sum(a * (c + m + n)) AS s FROM slackwater_rows JOIN slackwater_more ON id = other"
+        "SELECT status, sum(price * tax) AS s, sum(cost) AS c FROM slackwater_rows JOIN slackwater_more ON id = other "
+        "WHERE day < since GROUP BY status"
     ),
-    "join, both moved, kept": "SELECT id, a, c, m, n FROM slackwater_rows JOIN slackwater_more ON id = other",
+    "join, both moved, kept": (
+        "SELECT id, day, price, cost, tax FROM slackwater_rows JOIN slackwater_more ON id = other"
+    ),
     "window": (
-        "SELECT id, r FROM (SELECT id, row_number() OVER (PARTITION BY grp ORDER BY a) AS r FROM slackwater_rows) t "
-        "WHERE r <= 3"
+        "SELECT count(*) AS n, sum(r) AS s FROM "
+        "(SELECT rank() OVER (PARTITION BY grp ORDER BY price) AS r FROM slackwater_rows) t"
     ),
     "hardly anything": "SELECT f, e FROM slackwater_few WHERE f < 10",
     "hardly anything, joined": (
@@ -187,15 +232,32 @@ def _sizes(rows: int) -> dict[str, int]:
 
 
 def _statistics(rows: int) -> Statistics:
+    cents = min(rows, CENTS)
     distinct: dict[str, dict[str, float]] = {
-        "slackwater_rows": {"id": rows, "part": rows / PARTS, "grp": GROUPS, "a": rows, "b": rows, "note": 5000},
-        "slackwater_more": {"other": rows, "c": rows, "m": rows, "n": rows},
-        "slackwater_parts": {"p": rows / PARTS, "d": rows / PARTS},
+        "slackwater_rows": {
+            "id": rows,
+            "part": rows / PARTS,
+            "grp": GROUPS,
+            "day": DAYS,
+            "price": cents,
+            "share": 100,
+            "status": STATUSES,
+            "note": min(rows, 10_000),
+        },
+        "slackwater_more": {"other": rows, "cost": cents, "tax": 100, "since": DAYS},
+        "slackwater_parts": {"p": rows / PARTS, "worth": min(rows / PARTS, CENTS)},
         "slackwater_few": {"f": FEW, "e": FEW},
     }
-    ranges = {"slackwater_rows": {"a": (0.0, 1.0), "b": (0.0, 1.0)}, "slackwater_few": {"f": (0.0, float(FEW))}}
+    first = days_since_epoch(date(2020, 1, 1))
+    days = (first, first + DAYS)
+    ranges = {
+        "slackwater_rows": {"day": days, "price": (0.0, CENTS / 100), "share": (0.0, 1.0)},
+        "slackwater_more": {"since": days, "tax": (0.0, 1.0)},
+        "slackwater_few": {"f": (0.0, float(FEW))},
+    }
+    widths = {"slackwater_rows": {"note": 40.0, "status": 8.0}}
     return {
-        name: TableStatistics((Arrival(count),), distinct[name], {}, ranges.get(name, {}))
+        name: TableStatistics((Arrival(count),), distinct[name], {}, ranges.get(name, {}), widths.get(name, {}))
         for name, count in _sizes(rows).items()
     }
 
