@@ -48,19 +48,19 @@ AGAIN = 2.0
 """What is sent to reduce a side is computed twice; it may read so many times the rows that the side reads."""
 
 DOUBT = 4.0
-"""Filters may let pass so many times the rows that were expected of them."""
+"""Filters and joins may let pass so many times the rows that were expected of them."""
 
 
 class SmallSides:
     """Which sides of joins are small, by what is known when a run is compiled.
 
-    `rows` counts sources and states by name; `passing` tells of filters which share of rows they are expected to leave.
+    `rows` counts sources and states by name; `passing` tells what share filters and joins are expected to leave.
     """
 
     def __init__(self, rows: Mapping[str, float], passing: Mapping[str, float] | None = None) -> None:
         self._rows = rows
         self._most = _Most(rows)
-        self._likely = _Most(rows, passing or {}, self._most)
+        self._likely = _Most(rows, passing or {})
 
     def sent(self, join: Join) -> Relation | None:
         """The input to send to every worker, if one should be."""
@@ -68,7 +68,7 @@ class SmallSides:
         if not equal:
             return None
         counted = [(count, side) for side in sides if (count := self._to_be_sent(side)) is not None]
-        small = [(count, side) for count, side in counted if _is_small(count, self._most(_other(join, side)))]
+        small = [(count, side) for count, side in counted if _is_small(count, self._likely(_other(join, side)))]
         return min(small, key=lambda pair: pair[0])[1] if small else None
 
     def reduced(self, relation: Relation) -> Relation:
@@ -98,7 +98,7 @@ class SmallSides:
         """
         if not may_reduce(join):
             return None
-        by, many = _asking(join), self._most(join.right)
+        by, many = _asking(join), self._likely(join.right)
         few, many = self._to_be_sent(by), UNKNOWN_OTHER if many is None else many
         if many < WORTH_REDUCING or few is None or few > REDUCES * many:
             return None
@@ -139,8 +139,6 @@ class _Most:
 
     rows: Mapping[str, float]
     passing: Mapping[str, float] = field(default_factory=dict)
-    unfiltered: _Most | None = None
-    """The same without what filters are expected to let pass."""
     _known: dict[int, tuple[float | None, Relation]] = field(default_factory=dict)
     """By identity, so the relations are kept alive."""
 
@@ -184,15 +182,11 @@ class _Most:
             return left
         found = []
         if properties(join.right).is_unique(matched_columns(join, join.right)):
-            inner = join.kind is JoinKind.INNER
-            found.append(left if left is None or not inner else left * self._share(join.right))
+            found.append(left)
         if join.kind is JoinKind.INNER and properties(join.left).is_unique(matched_columns(join, join.left)):
-            found.append(right if right is None else right * self._share(join.left))
+            found.append(right)
+        share = self.passing.get(filter_name(join.condition)) if join.kind is JoinKind.INNER else None
+        if share is not None and left is not None and right is not None:
+            found.append(DOUBT * share * max(left, right))
         known = [count for count in found if count is not None]
         return min(known) if known and join.kind in (JoinKind.INNER, JoinKind.LEFT) else None
-
-    def _share(self, side: Relation) -> float:
-        """The part of a side that filters are expected to leave; rows that refer to it are as few in proportion."""
-        whole = self.unfiltered(side) if self.unfiltered is not None else None
-        left = self(side)
-        return min(1.0, left / whole) if whole and left is not None else 1.0

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from slackwater.algebra.relation import Filter, Relation, Scan
+from slackwater.algebra.relation import Filter, Join, JoinKind, Relation, Scan
 from slackwater.cost.bill import Bill
 from slackwater.cost.distribution import Columns
 from slackwater.cost.layout import Rows
@@ -31,12 +32,22 @@ def billed(steps: Sequence[Step], rows: Rows, model: CostModel, past: Sequence[S
 
 
 def _passing(step: Step, rows: Rows) -> dict[str, float]:
-    """What share of rows each filter of a step lets pass; of two that read alike the one that lets more."""
+    """What share of rows each filter, or join, of a step lets pass; of two that read alike the one that lets more.
+
+    Of an inner join it is that of the larger side.
+    """
     found: dict[str, float] = {}
     for node in step.relation.walk():
-        if isinstance(node, Filter) and (before := rows(node.input).rows) > 0.0:
-            name = filter_name(node.predicate)
-            found[name] = max(found.get(name, 0.0), min(1.0, rows(node).rows / before))
+        match node:
+            case Filter():
+                condition, before, most = node.predicate, rows(node.input).rows, 1.0
+            case Join(kind=JoinKind.INNER):
+                condition, before, most = node.condition, max(rows(side).rows for side in node.inputs), math.inf
+            case _:
+                continue
+        if before > 0.0:
+            name = filter_name(condition)
+            found[name] = max(found.get(name, 0.0), min(most, rows(node).rows / before))
     return found
 
 

@@ -66,7 +66,7 @@ class Step:
     entering: float = 0.0
     """The rows that it was expected to read."""
     passing: tuple[tuple[str, float], ...] = ()
-    """Its filters, as `filter_name` has them, and what share of rows each was expected to let pass."""
+    """Its filters and joins, as `filter_name` has them, and what share of rows each was expected to let pass."""
 
     def reads(self) -> tuple[str, ...]:
         """Names of the tables and states it scans."""
@@ -74,7 +74,7 @@ class Step:
 
 
 def filter_name(predicate: Scalar) -> str:
-    """A filter in words that stay the same in every copy of a relation."""
+    """A filter, or a join's condition, in words that stay the same in every copy of a relation."""
     return predicate.show(lambda column: column.name)
 
 

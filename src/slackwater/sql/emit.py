@@ -242,9 +242,11 @@ class _Emitter:
     @_block.register
     def _(self, relation: Join) -> Block:
         left = self._input(relation.left, Stage.FROM)
+        sent = self.sends(relation) if self.sends is not None else None
         if (
             left.laterals
             or left.source is None
+            or (sent is relation.left and not left.is_single_source)  # a hint needs a name
             or (relation.kind is JoinKind.FULL and (left.where or not left.is_plain()))
         ):
             left = self.closed(left, relation.left)
@@ -256,7 +258,8 @@ class _Emitter:
             or (right.where and relation.kind is JoinKind.FULL)
         ):
             right = self.closed(right, relation.right)
-        self._hint(relation, left, right)
+        if sent is not None:
+            left.hints += _named(left if sent is relation.left else right)
         both = Block(left.source, left.columns | right.columns)
         on = self._tree(relation.condition, both)
         conditions = (
@@ -269,13 +272,6 @@ class _Emitter:
         left.joins.append(_join(relation.kind, right.source, conditions))
         left.columns = {column: both.columns[column] for column in relation.columns}
         return left
-
-    def _hint(self, join: Join, left: Block, right: Block) -> None:
-        """Names the side to send, where it is one table of the FROM clause."""
-        sent = self.sends(join) if self.sends is not None else None
-        side = right if sent is join.right else left if sent is join.left and left.is_single_source else None
-        if sent is not None and side is not None and side.source is not None and side.source.alias_or_name:
-            left.hints.append(side.source.alias_or_name)
 
     @_block.register
     def _(self, relation: Aggregate) -> Block:
@@ -450,6 +446,11 @@ def _column(alias: str, name: str) -> exp.Column:
 
 def _data_type(kind: Type) -> exp.DataType:
     return exp.DataType.build(kind.text if kind.is_known else "string", dialect="spark")
+
+
+def _named(block: Block) -> list[str]:
+    """The name of a block of one table, for a hint."""
+    return [block.source.alias_or_name] if block.source is not None and block.source.alias_or_name else []
 
 
 def _is_work(relation: Relation) -> bool:
