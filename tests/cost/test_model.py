@@ -153,6 +153,14 @@ def test_at_scale_one_work_is_done_early(query: int, most: float) -> None:
     assert plan.cost[-1] < most * plan.batch_cost[-1]
 
 
+def test_steps_know_what_filters_and_joins_are_expected_to_leave() -> None:
+    """Query 8 asks for parts of one type of 150, and for orders of two years of seven."""
+    passing = dict(at_scale_one(8).steps[-1].passing)
+    assert passing["p_partkey = l_partkey"] == pytest.approx(1 / 150, rel=0.1)
+    (orders,) = (share for name, share in passing.items() if name.startswith("o_orderdate BETWEEN"))
+    assert orders == pytest.approx(2 / 7, rel=0.1)
+
+
 @pytest.mark.parametrize("query, most", [(13, 0.95), (17, 0.4)])
 def test_rewriting_alone_saves_work(query: int, most: float) -> None:
     """Batch as we plan it against the query as given: counts before the outer join, sums of the few parts asked for."""

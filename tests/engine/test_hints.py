@@ -72,6 +72,23 @@ def test_a_join_by_key_is_as_small_as_its_other_side() -> None:
     assert found.count("broadcast(") >= 1
 
 
+def test_a_join_that_is_likely_to_leave_little_is_sent_under_a_name_of_its_own() -> None:
+    sql = "SELECT u, w, v FROM (SELECT new.k, w, u FROM few JOIN new ON few.k = new.k) x JOIN old ON old.k = x.k"
+    query = canonical(normalize(bind(sql, CATALOG)))
+    rows = {"few": 1e6, "new": 2e6, "old": 1.5e6}
+    assert "broadcast(few_new_rows)" in emit(query, sends=SmallSides(rows, {"k = k": 0.01}).sent)
+    assert "broadcast(few)" in emit(query, sends=SmallSides(rows).sent)
+    assert "few_new_rows" not in emit(query, sends=SmallSides(rows).sent)
+
+
+def test_a_side_is_not_sent_to_meet_even_fewer_rows() -> None:
+    sql = "SELECT v, w FROM old JOIN new ON old.k = new.k WHERE w = 7"
+    query = canonical(normalize(bind(sql, CATALOG)))
+    rows = {"old": 3e5, "new": 1e6}
+    assert "broadcast(old)" in emit(query, sends=SmallSides(rows).sent)
+    assert "broadcast" not in emit(query, sends=SmallSides(rows, {"w = 7": 0.05}).sent)  # 300,000 to meet 50,000
+
+
 def test_rows_that_may_multiply_are_not_counted_on() -> None:
     sql = "SELECT v FROM old JOIN (SELECT a.k FROM new a JOIN new b ON a.w = b.w) x ON old.k = x.k"
     assert "broadcast" not in text(sql, old=6e6, new=1.5e6)

@@ -92,17 +92,19 @@ class SmallSides:
         return found(relation)
 
     def _reduces(self, join: Join) -> Relation | None:
-        """What the right side of a join should be reduced by, if it should be.
-
-        That is computed twice, so it must have the same rows both times, and not read far more than it spares.
-        """
+        """What the right side of a join should be reduced by, if it should be: with the same rows however often."""
         if not may_reduce(join):
             return None
-        by, many = _asking(join), self._likely(join.right)
-        few, many = self._to_be_sent(by), UNKNOWN_OTHER if many is None else many
+        by = _asking(join)
+        return by if self.pays(by, join.right) and is_stable(by) else None
+
+    def pays(self, by: Relation, right: Relation) -> bool:
+        """Whether a side has far more rows than what would reduce it; computing that twice must not read far more."""
+        few, many = self._to_be_sent(by), self._likely(right)
+        many = UNKNOWN_OTHER if many is None else many
         if many < WORTH_REDUCING or few is None or few > REDUCES * many:
-            return None
-        return by if self._read(by) <= AGAIN * self._read(join.right) and is_stable(by) else None
+            return False
+        return self._read(by) <= AGAIN * self._read(right)
 
     def _to_be_sent(self, side: Relation) -> float | None:
         """How many rows a side is likely to have, if a worker can hold it for sure."""
