@@ -181,6 +181,19 @@ def test_a_small_left_side_reduces_the_right_one_before_it_is_moved(kind: JoinKi
     assert Operator.EXCHANGE not in [w.operator for w in model.layout(counted(tree, S), few).works if w.of is not SALES]
 
 
+def test_what_is_done_for_a_reduced_side_is_done_for_fewer_rows() -> None:
+    """Groups by the key of the join are made of rows that are asked for; a filter comes first anyway."""
+    model, few = EngineCost(), rows_of(s=1000.0)
+    groups = counted(Filter(RETURNS, greater(reference(R), literal(1))), R)
+    tree = Join(JoinKind.SEMI, SALES, groups, equality(reference(S), reference(R)))
+    way = model.layout(tree, few)
+    assert way.works[-1].operator is Operator.REDUCED_JOIN
+    shares = {work.operator: work.share for work in way.works if work.operator in (Operator.AGGREGATE, Operator.FILTER)}
+    assert shares[Operator.FILTER] == 1.0
+    assert shares[Operator.AGGREGATE] < 0.1
+    assert way.price < 0.5 * EngineCost(told=False).compute(tree, few)
+
+
 def test_what_two_parts_have_in_common_is_counted_once() -> None:
     """The same rows moved by the same key, and the same table built, serve both joins."""
     names = (S,)

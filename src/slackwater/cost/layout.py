@@ -30,7 +30,7 @@ from slackwater.cost.distribution import (
     within,
 )
 from slackwater.cost.estimate import Estimate
-from slackwater.cost.physical import NO_WORK, Way, Work, may_broadcast
+from slackwater.cost.physical import NO_WORK, Way, Work, may_broadcast, reduced_below
 from slackwater.time.forms import Form
 
 Rows = Callable[[Relation], Estimate]
@@ -60,6 +60,8 @@ class Machine(Protocol):
     def probe(self, join: Join, sent: Relation | None, rows: Rows) -> Work: ...
 
     def reduce(self, join: Join, rows: Rows) -> tuple[Work, ...]: ...
+
+    def reduced_to(self, join: Join, rows: Rows) -> float: ...
 
 
 class Layouts:
@@ -162,7 +164,15 @@ class Layouts:
         for left in self._moved(node, 0, keys):
             yield from (Way.of((left, right), *works) for right in self._moved(node, 1, keys))
         if reducing := machine.reduce(node, rows):
-            yield from (Way.of(parts, *reducing) for parts in self._combined(((node.left, None), (node.right, None))))
+            for left, right in self._combined(((node.left, None), (node.right, None))):
+                yield Way.of((left, self._reduced(right, node)), *reducing)
+
+    def _reduced(self, right: Way, join: Join) -> Way:
+        """What is done for the right side of a join once its left side has reduced it."""
+        fewer = set(reduced_below(join.right, join.condition.columns & frozenset(join.right.columns)))
+        share = self.machine.reduced_to(join, self.rows)
+        works = tuple(work.of_share(share) if work.of in fewer else work for work in right.works)
+        return Way(works, right.demands, sum(work.price for work in works))
 
     def _moved(self, join: Join, number: int, keys: tuple[tuple[Column, Column], ...] | None) -> list[Way]:
         """One side of a join where the hash of its key puts it: there already, or moved."""

@@ -346,7 +346,7 @@ class EngineCost:
             return ()
         if not may_reduce(join):
             return ()
-        met = right.rows * match_of(join, left, right).right_hit
+        met = right.rows * self.reduced_to(join, rows)
         cpu = rate.probe * (right.rows + left.rows) + (rate.emit + rate.shuffle + rate.build) * met
         held = row_width(join.right) * met
         used = Resources(cpu + rate.emit * rows(join).rows, network=held, memory=held, fixed=self.exchanging)
@@ -355,6 +355,10 @@ class EngineCost:
             self.exchange(join.left, join.condition.columns & frozenset(join.left.columns), rows),
             self._work(Operator.REDUCED_JOIN, join, used),
         )
+
+    def reduced_to(self, join: Join, rows: Rows) -> float:
+        """The part of the right side that meets the left one."""
+        return match_of(join, rows(join.left), rows(join.right)).right_hit
 
     # --- keeping ---------------------------------------------------------------------------------------------------
 

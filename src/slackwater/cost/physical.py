@@ -8,11 +8,11 @@ builds the same table, once a statement. A `Way` is one such list and what it ta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from slackwater.algebra.relation import Aggregate, Join, JoinKind, Relation
+from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Project, Relation, Union, Window
 from slackwater.cost.bill import Item
 from slackwater.cost.distribution import Columns, Required
 from slackwater.cost.matching import has_equality
@@ -79,6 +79,10 @@ class Resources:
             self.fixed + other.fixed,
         )
 
+    def of_share(self, share: float) -> Resources:
+        """For a part of the rows."""
+        return Resources(self.cpu * share, self.io * share, self.network * share, self.memory * share, self.fixed)
+
 
 @dataclass(frozen=True, slots=True)
 class Work:
@@ -89,11 +93,18 @@ class Work:
     used: Resources
     price: float
     by: Columns = NO_COLUMNS
+    share: float = 1.0
+    """The part of the relation's rows that it is done for."""
 
     @property
-    def key(self) -> tuple[Operator, Relation, Columns]:
+    def key(self) -> tuple[Operator, Relation, Columns, float]:
         """The same work, whoever asks for it."""
-        return self.operator, self.of, self.by
+        return self.operator, self.of, self.by, self.share
+
+    def of_share(self, share: float) -> Work:
+        """The same for a part of the rows; what is fixed stays."""
+        spared = (1.0 - share) * (self.price - self.used.fixed)
+        return replace(self, used=self.used.of_share(share), price=self.price - spared, share=self.share * share)
 
 
 Demand = tuple[Relation, Required]
@@ -161,3 +172,35 @@ def may_reduce(node: Join) -> bool:
     L ⟕ R = L ⟕ (R ⋉ L), and so for ⋉ and ▷; what is left of R is moved, and L meets it again.   [Bernstein & Chiu 81]
     """
     return node.kind in (JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI) and has_equality(node)
+
+
+def reduced_below(node: Relation, asked: Columns) -> Iterator[Relation]:
+    """The parts of a right side that have fewer rows once it is reduced by some columns.
+
+    Spark does so as early as it can, and only filters go before.
+    """
+    if not isinstance(node, Filter):
+        yield node
+    match node:
+        case Filter():
+            yield from reduced_below(node.input, asked)
+        case Window() if all(asked <= frozenset(call.partition) for _, call in node.calls):
+            yield from reduced_below(node.input, asked)
+        case Project():
+            origins = {column: scalar.column for column, scalar in node.items}
+            sources = frozenset(source for column in asked if (source := origins.get(column)) is not None)
+            if len(sources) == len(asked):
+                yield from reduced_below(node.input, sources)
+        case Aggregate() if asked <= frozenset(node.keys):
+            yield from reduced_below(node.input, asked)
+        case Union():
+            for number, branch in enumerate(node.branches):
+                names = node.renaming(number)
+                yield from reduced_below(branch, frozenset(names[column] for column in asked))
+        case Join():
+            sides = node.inputs if node.kind is JoinKind.INNER else node.inputs[:1]
+            for side in sides:
+                if node.kind is not JoinKind.FULL and asked <= frozenset(side.columns):
+                    yield from reduced_below(side, asked)
+        case _:
+            pass
