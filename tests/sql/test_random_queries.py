@@ -18,7 +18,7 @@ from tests.strategies.tables import Database, databases
 
 pytestmark = pytest.mark.heavy
 
-CASES = 250
+CASES = 200
 at_length = settings(max_examples=max(CASES, settings.default.max_examples if settings.default else 0))
 
 
