@@ -1,6 +1,6 @@
 """Random queries over random tables: the regenerated text answers as the original, on DuckDB.
 
-Eight families of 250 cases, 2,000 in all, the same at every run. To look for more:
+Eight families of 200 cases, 1,600 in all, the same at every run. To look for more:
 
     pytest tests/sql/test_random_queries.py -n auto --hypothesis-profile=search --hypothesis-seed=1
     python -m tests.strategies.search --cases 100000 --seed 1
