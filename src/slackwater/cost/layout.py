@@ -30,6 +30,7 @@ from slackwater.cost.distribution import (
     within,
 )
 from slackwater.cost.estimate import Estimate
+from slackwater.cost.matching import match_of
 from slackwater.cost.physical import NO_WORK, Way, Work, may_broadcast, reduced_below
 from slackwater.time.forms import Form
 
@@ -60,8 +61,6 @@ class Machine(Protocol):
     def probe(self, join: Join, sent: Relation | None, rows: Rows) -> Work: ...
 
     def reduce(self, join: Join, rows: Rows) -> tuple[Work, ...]: ...
-
-    def reduced_to(self, join: Join, rows: Rows) -> float: ...
 
 
 class Layouts:
@@ -170,7 +169,7 @@ class Layouts:
     def _reduced(self, right: Way, join: Join) -> Way:
         """What is done for the right side of a join once its left side has reduced it."""
         fewer = set(reduced_below(join.right, join.condition.columns & frozenset(join.right.columns)))
-        share = self.machine.reduced_to(join, self.rows)
+        share = match_of(join, self.rows(join.left), self.rows(join.right)).right_hit
         works = tuple(work.of_share(share) if work.of in fewer else work for work in right.works)
         return Way(works, right.demands, sum(work.price for work in works))
 

@@ -342,11 +342,10 @@ class EngineCost:
     def reduce(self, join: Join, rows: Rows) -> tuple[Work, ...]:
         """A small left side sent to find the rows of the right one that it meets; these are moved, and so is it."""
         left, right, rate = rows(join.left), rows(join.right), self.rates
-        if not self.told or right.rows < WORTH_REDUCING or left.rows > min(self.broadcast_rows, REDUCES * right.rows):
+        few = left.rows <= min(self.broadcast_rows, REDUCES * right.rows) and right.rows >= WORTH_REDUCING
+        if not (self.told and few and may_reduce(join)):
             return ()
-        if not may_reduce(join):
-            return ()
-        met = right.rows * self.reduced_to(join, rows)
+        met = right.rows * match_of(join, left, right).right_hit
         cpu = rate.probe * (right.rows + left.rows) + (rate.emit + rate.shuffle + rate.build) * met
         held = row_width(join.right) * met
         used = Resources(cpu + rate.emit * rows(join).rows, network=held, memory=held, fixed=self.exchanging)
@@ -355,10 +354,6 @@ class EngineCost:
             self.exchange(join.left, join.condition.columns & frozenset(join.left.columns), rows),
             self._work(Operator.REDUCED_JOIN, join, used),
         )
-
-    def reduced_to(self, join: Join, rows: Rows) -> float:
-        """The part of the right side that meets the left one."""
-        return match_of(join, rows(join.left), rows(join.right)).right_hit
 
     # --- keeping ---------------------------------------------------------------------------------------------------
 

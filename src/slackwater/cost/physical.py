@@ -20,6 +20,12 @@ from slackwater.rules.intra.merges import TIMES
 
 NO_COLUMNS: Columns = frozenset()
 
+REDUCES = 0.1
+"""A left side is worth sending only to reduce the right one up to this part of its rows."""
+
+WORTH_REDUCING = 500_000
+"""A right side of fewer rows is sent, or moved, for what it costs to ask for those that matter."""
+
 
 class Operator(StrEnum):
     """One thing that an engine does. Hash joins stand for their probing; building is apart."""
@@ -157,13 +163,6 @@ def may_broadcast(node: Join) -> tuple[bool, tuple[Relation, ...]]:
         case JoinKind.LEFT | JoinKind.SEMI | JoinKind.ANTI:
             sides = (node.right,)
     return has_equality(node), sides
-
-
-REDUCES = 0.1
-"""A left side is worth sending only to reduce the right one up to this part of its rows."""
-
-WORTH_REDUCING = 500_000
-"""A right side of fewer rows is sent, or moved, for what it costs to ask for those that matter."""
 
 
 def may_reduce(node: Join) -> bool:
