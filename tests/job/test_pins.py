@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from slackwater.errors import UserError
-from slackwater.job.pins import FilePin, arrived, check_unchanged, listed
+from slackwater.job.pins import FilePin, arrived, change_since, check_unchanged, identified, listed
 
 
 def put(directory: Path, name: str, content: str = "rows") -> Path:
@@ -22,7 +24,9 @@ def test_files_are_listed_by_name_with_what_tells_them_apart(tmp_path: Path) -> 
     os.utime(tmp_path / "a.parquet", ns=(5, 7))
     found = listed(tmp_path)
     assert [pin.path for pin in found] == ["a.parquet", "b.parquet", "deep/er/c.parquet"]
-    assert found[0] == FilePin(path="a.parquet", size=4, modified=7)
+    status = (tmp_path / "a.parquet").stat()
+    expected = FilePin(path="a.parquet", size=4, modified=7, inode=status.st_ino, changed=status.st_ctime_ns)
+    assert found[0] == expected
 
 
 def test_what_spark_passes_over_is_not_there(tmp_path: Path) -> None:
@@ -112,3 +116,95 @@ def test_a_pinned_file_that_is_not_what_it_was_is_named(tmp_path: Path) -> None:
         assert "--new-cycle" in str(raised.value.hint)
     with pytest.raises(UserError, match="and 2 more files"):
         check_unchanged("sales", tmp_path, pins)
+
+
+# --- what a file is known by ------------------------------------------------------------------------------------------
+
+
+def pinned(directory: Path, name: str, content: str) -> FilePin:
+    put(directory, name, content)
+    (pin,) = (pin for pin in listed(directory) if pin.path == name)
+    return identified(directory, pin, in_full=True)
+
+
+def replaced_as_cp_does(path: Path, content: str) -> None:
+    """Another file by the same name, of the same size and time, as `cp -p` leaves it."""
+    status = path.stat()
+    draft = path.with_name("_draft")
+    draft.write_text(content, encoding="utf-8")
+    os.utime(draft, ns=(status.st_atime_ns, status.st_mtime_ns))
+    draft.rename(path)
+
+
+def overwritten_in_place(path: Path, content: str) -> None:
+    status = path.stat()
+    path.write_text(content, encoding="utf-8")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+@pytest.mark.parametrize("replace", [replaced_as_cp_does, overwritten_in_place])
+def test_a_file_replaced_with_the_same_size_and_time_is_named(
+    tmp_path: Path, replace: Callable[[Path, str], None]
+) -> None:
+    pin = pinned(tmp_path, "a.csv", "1,2,3")
+    replace(tmp_path / "a.csv", "1,9,3")
+    (now,) = listed(tmp_path)
+    assert (now.size, now.modified) == (pin.size, pin.modified)
+    assert not now.is_same(pin)
+    with pytest.raises(UserError, match="has been replaced by another of the same size"):
+        check_unchanged("sales", tmp_path, [pin])
+
+
+@pytest.mark.parametrize("replace", [replaced_as_cp_does, overwritten_in_place])
+def test_a_file_that_was_brought_back_is_what_it_was(tmp_path: Path, replace: Callable[[Path, str], None]) -> None:
+    pin = pinned(tmp_path, "a.csv", "1,2,3")
+    replace(tmp_path / "a.csv", "1,9,3")
+    replace(tmp_path / "a.csv", "1,2,3")
+    assert change_since(tmp_path, pin) is None
+    os.utime(tmp_path / "a.csv", ns=(1, 1))
+    assert change_since(tmp_path, pin) is None
+
+
+def test_a_mode_or_another_name_is_no_change(tmp_path: Path) -> None:
+    pin = pinned(tmp_path, "a.csv", "1,2,3")
+    (tmp_path / "a.csv").chmod(0o600)
+    (tmp_path / "_link").hardlink_to(tmp_path / "a.csv")
+    assert change_since(tmp_path, pin) is None
+
+
+def test_an_unchanged_file_is_not_read_again(tmp_path: Path) -> None:
+    pin = pinned(tmp_path, "a.csv", "1,2,3")
+    with patch("slackwater.job.pins.checksum_of_file", side_effect=AssertionError):
+        assert change_since(tmp_path, pin) is None
+
+
+def test_pins_of_older_versions_go_by_size_and_time(tmp_path: Path) -> None:
+    put(tmp_path, "a.csv", "1,2,3")
+    (now,) = listed(tmp_path)
+    old = FilePin.model_validate_json(f'{{"path": "a.csv", "size": 5, "modified": {now.modified}}}')
+    assert change_since(tmp_path, old) is None
+    os.utime(tmp_path / "a.csv", ns=(1, 1))
+    assert change_since(tmp_path, old) == "has been written again"
+
+
+def test_a_file_that_grows_while_it_is_pinned_is_refused(tmp_path: Path) -> None:
+    path = put(tmp_path, "a.csv", "1,2,3")
+    (pin,) = listed(tmp_path)
+
+    def growing(*_: object, **__: object) -> str:
+        path.write_text("1,2,3\n4", encoding="utf-8")
+        return ""
+
+    with (
+        patch("slackwater.job.pins.checksum_of_file", growing),
+        pytest.raises(UserError, match="this file is still being written"),
+    ):
+        identified(tmp_path, pin, in_full=True)
+
+
+def test_what_is_known_by_a_checksum_is_compared_by_it() -> None:
+    pin = FilePin(path="a", size=1, modified=1, inode=1, changed=1, checksum="x", in_full=True)
+    assert pin.is_same(pin.model_copy(update={"modified": 2, "inode": 2}))
+    assert not pin.is_same(pin.model_copy(update={"checksum": "y"}))
+    assert not pin.is_same(pin.model_copy(update={"checksum": None, "inode": 2}))
+    assert not pin.is_same(pin.model_copy(update={"path": "b"}))

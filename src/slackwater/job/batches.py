@@ -77,7 +77,7 @@ class Batch(Record):
     def holds(self, now: Mapping[str, FilePin]) -> bool:
         """Whether it still speaks for the files that are there now, by their paths."""
         there = [pin for pin in self.files if pin.path in now]
-        unchanged = all(now[pin.path] == pin for pin in there)
+        unchanged = all(now[pin.path].is_same(pin) for pin in there)
         return unchanged and sum(pin.size for pin in there) >= STILL_THERE * self.bytes
 
 

@@ -154,8 +154,8 @@ def _columns(found: Counted, footers: Mapping[str, FooterColumn]) -> dict[str, C
 
 def uncounted(batches: Iterable[Batch], now: Iterable[FilePin]) -> list[FilePin]:
     """The files that no batch speaks for."""
-    known = {pin for batch in batches for pin in batch.files}
-    return [pin for pin in now if pin not in known]
+    known = {pin.path: pin for batch in batches for pin in batch.files}
+    return [pin for pin in now if pin.path not in known or not known[pin.path].is_same(pin)]
 
 
 def by_arrival(store: Store, source: str, pins: Iterable[FilePin]) -> list[list[FilePin]]:
@@ -164,7 +164,7 @@ def by_arrival(store: Store, source: str, pins: Iterable[FilePin]) -> list[list[
     runs = runs_of_files(cycle, source) if cycle is not None else {}
     found: dict[int | None, list[FilePin]] = {}
     for pin in pins:
-        found.setdefault(runs.get(pin), []).append(pin)
+        found.setdefault(runs.get(pin.path), []).append(pin)
     return [found[run] for run in sorted(found, key=lambda run: (run is None, run))]
 
 
@@ -209,6 +209,6 @@ def shown(store: Store, source: str, known: SourceCounts | None, times: Sequence
     runs = runs_of_files(cycle, source) if cycle is not None else {}
     arrivals = []
     for batch in known.batches:
-        own = sorted({runs[pin] for pin in batch.files if pin in runs})
+        own = sorted({runs[pin.path] for pin in batch.files if pin.path in runs})
         arrivals.append(Arrived(tuple(times[run - 1] for run in own if run <= len(times)), batch))
     return SourceStatistics(source, known.columns, known.whole, tuple(arrivals))

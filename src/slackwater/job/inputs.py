@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from slackwater.errors import Place, StateError, UserError
 from slackwater.job.manifest import now, read_record, write_record
-from slackwater.job.pins import FilePin, Pins, arrived, check_unchanged
+from slackwater.job.pins import FilePin, Pins, arrived, check_unchanged, identified
 from slackwater.job.sources import Source
 from slackwater.job.store import BEGIN_AGAIN, Cycle, PinsRecord
 
@@ -22,9 +22,14 @@ def pinned_inputs(
         found.append(known if known is not None else _new_pins(run, sources, found))
         if known is None and pin:
             write_record(cycle.pins_file(run), PinsRecord(run=run, pinned=now(), sources=dict(found[-1])))
-    for name, source in sources.items():
-        check_unchanged(name, source.directory, [p for pins in found for p in pins.get(name, ())])
+    check_inputs(sources, found)
     return found
+
+
+def check_inputs(sources: Mapping[str, Source], pins: Sequence[Pins]) -> None:
+    """Refuses to go on where a file that any of the runs is pinned to is no longer what it was."""
+    for name, source in sources.items():
+        check_unchanged(name, source.directory, [pin for of_run in pins for pin in of_run.get(name, ())])
 
 
 def _known(cycle: Cycle, run: int, *, lasting: bool, note: Callable[[str], None]) -> Pins | None:
@@ -50,19 +55,23 @@ def _known(cycle: Cycle, run: int, *, lasting: bool, note: Callable[[str], None]
 
 def known_files(cycle: Cycle, name: str) -> list[FilePin]:
     """The files of a source that runs are pinned to, as far as their records can be read."""
-    return list(runs_of_files(cycle, name))
+    return [pin for pins in _pins_by_run(cycle, name).values() for pin in pins]
 
 
-def runs_of_files(cycle: Cycle, name: str) -> dict[FilePin, int]:
-    """The files of a source that runs are pinned to, and to which, as far as their records can be read."""
-    found: dict[FilePin, int] = {}
+def runs_of_files(cycle: Cycle, name: str) -> dict[str, int]:
+    """The runs that files of a source are pinned to, by path, as far as their records can be read."""
+    return {pin.path: run for run, pins in _pins_by_run(cycle, name).items() for pin in pins}
+
+
+def _pins_by_run(cycle: Cycle, name: str) -> dict[int, tuple[FilePin, ...]]:
+    found: dict[int, tuple[FilePin, ...]] = {}
     for path in sorted(cycle.directory.glob("pins-*.json")):
         with suppress(StateError):
             record = read_record(path, PinsRecord)
             if record is not None:
-                found |= dict.fromkeys(record.sources.get(name, ()), record.run)
+                found[record.run] = record.sources.get(name, ())
     for manifest in cycle.readable():
-        found |= dict.fromkeys(manifest.pins.get(name, ()), manifest.run)
+        found.setdefault(manifest.run, manifest.pins.get(name, ()))
     return found
 
 
@@ -77,6 +86,6 @@ def _new_pins(run: int, sources: Mapping[str, Source], earlier: Sequence[Pins]) 
                 place=Place(str(source.directory / new[0].path)),
                 hint="leave out `static: true`, or begin again with `slackwater run --new-cycle`",
             )
+        found[name] = tuple(identified(source.directory, pin, in_full=not source.says_rows) for pin in new)
         source.check_columns(new)
-        found[name] = new
     return found

@@ -3,6 +3,9 @@
 Files that appear below a source's directory are its arrival; the files of earlier runs are not looked at again. A
 pinned file that has vanished or changed since is named, because nothing computed from it could be checked any more.
 Hidden files (a leading dot or underscore) belong to whoever writes the data.
+
+A file is unchanged if the file system says so: the same size, inode, and times of its last write and last change. If
+not, its checksum decides, so a file that was restored from a backup, or whose mode was changed, still is what it was.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from slackwater.errors import Place, UserError, counted
+from slackwater.job.checksums import checksum_of_file
 
 
 class FilePin(BaseModel):
@@ -25,6 +29,28 @@ class FilePin(BaseModel):
     path: str
     size: int
     modified: int
+    inode: int | None = None
+    changed: int | None = None
+    """When its content, name or mode was changed last; like `modified` in nanoseconds."""
+    checksum: str | None = None
+    """None in a list of files, which are not opened; pins of older versions have neither this nor the two above."""
+    in_full: bool = False
+    """Whether the checksum is that of every byte."""
+
+    @staticmethod
+    def of(path: str, status: os.stat_result) -> FilePin:
+        """A file by what the file system says of it."""
+        size, modified = status.st_size, status.st_mtime_ns
+        return FilePin(path=path, size=size, modified=modified, inode=status.st_ino, changed=status.st_ctime_ns)
+
+    def is_same(self, other: FilePin) -> bool:
+        """Whether both are one file with one content, as far as that can be said without reading it."""
+        if (self.path, self.size) != (other.path, other.size):
+            return False
+        if self.checksum is not None and other.checksum is not None and self.in_full == other.in_full:
+            return self.checksum == other.checksum
+        mine, theirs = (self.inode, self.changed), (other.inode, other.changed)
+        return self.modified == other.modified and (None in (*mine, *theirs) or mine == theirs)
 
 
 Pins = Mapping[str, tuple[FilePin, ...]]
@@ -86,7 +112,7 @@ def _files(directory: Path, base: Path) -> Iterator[FilePin]:
             yield from _files(Path(entry.path), base)
         else:
             path = Path(entry.path).relative_to(base).as_posix()
-            yield FilePin(path=path, size=status.st_size, modified=status.st_mtime_ns)
+            yield FilePin.of(path, status)
 
 
 def _is_hidden(name: str) -> bool:
@@ -100,9 +126,25 @@ def arrived(now: Iterable[FilePin], earlier: Iterable[FilePin]) -> tuple[FilePin
     return tuple(pin for pin in now if pin.path not in known)
 
 
+def identified(directory: Path, pin: FilePin, *, in_full: bool) -> FilePin:
+    """A file that was listed, with the checksum of what it holds."""
+    path = directory / pin.path
+    try:
+        with path.open("rb") as file:
+            before = FilePin.of(pin.path, os.fstat(file.fileno()))
+            checksum = checksum_of_file(file, in_full=in_full)
+            found = FilePin.of(pin.path, os.fstat(file.fileno()))
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", place=Place(str(path))) from None
+    if found != before:
+        hint = "a file should appear by a rename, when it is complete; then run again"
+        raise UserError("this file is still being written", place=Place(str(path)), hint=hint)
+    return found.model_copy(update={"checksum": checksum, "in_full": in_full})
+
+
 def check_unchanged(source: str, directory: Path, pins: Iterable[FilePin]) -> None:
     """Refuses to go on where a pinned file is no longer what it was."""
-    lost = [(pin, problem) for pin in pins if (problem := _problem(directory / pin.path, pin))]
+    lost = [(pin, problem) for pin in pins if (problem := change_since(directory, pin))]
     if lost:
         pin, problem = lost[0]
         more = f" (and {counted(len(lost) - 1, 'more file')})" if len(lost) > 1 else ""
@@ -113,13 +155,21 @@ def check_unchanged(source: str, directory: Path, pins: Iterable[FilePin]) -> No
         )
 
 
-def _problem(path: Path, pin: FilePin) -> str | None:
+def change_since(directory: Path, pin: FilePin) -> str | None:
+    """What has become of a pinned file, in words; None where it is what it was."""
+    path = directory / pin.path
     try:
         status = path.stat()
+        if status.st_size != pin.size:
+            return f"has changed (from {pin.size} to {status.st_size} bytes)"
+        if FilePin.of(pin.path, status).is_same(pin):
+            return None
+        if pin.checksum is None:
+            return "has been written again"
+        with path.open("rb") as file:
+            same = checksum_of_file(file, in_full=pin.in_full) == pin.checksum
     except FileNotFoundError:
         return "has vanished"
     except OSError as error:
         return f"cannot be read ({error.strerror})"
-    if status.st_size != pin.size:
-        return f"has changed (from {pin.size} to {status.st_size} bytes)"
-    return "has been written again" if status.st_mtime_ns != pin.modified else None
+    return None if same else "has been replaced by another of the same size"

@@ -18,6 +18,7 @@ from slackwater.catalog.statistics import Arrival
 from slackwater.cost.calibration import work_in_seconds
 from slackwater.engine.program import Compiled
 from slackwater.errors import InternalError, Place, StateError, UserError
+from slackwater.job.inputs import check_inputs
 from slackwater.job.manifest import (
     DataFile,
     Manifest,
@@ -88,6 +89,7 @@ def execute(work: Work, session: Callable[[], Session], progress: Progress, stil
         measured, total = _compute(work, session, progress) if work.targets else ({}, {})
         manifest = _manifest(work, started, measured, total)
         _outlive_a_power_cut(work)
+        check_inputs(work.sources, work.pins)
         still_ours()
         write_record(work.cycle.manifest_file(work.run), manifest)
     except BaseException:
