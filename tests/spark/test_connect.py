@@ -36,6 +36,18 @@ def test_a_job_through_connect(tmp_path: Path) -> None:
         (tmp_path / "wrong" / "slackwater.yml").write_text(text, encoding="utf-8")
         arrive(tmp_path / "wrong", 1)
         wrong = _cli("plan", "--job", str(tmp_path / "wrong"))
+        # A text that is no query must not reach the server as a statement of its own.
+        kept = tmp_path / "kept"
+        kept.mkdir()
+        (kept / "precious.txt").write_text("kept")
+        write_job(tmp_path / "command", {"connect": url})
+        text = (tmp_path / "command" / "slackwater.yml").read_text(encoding="utf-8")
+        text = text.replace(
+            "  SELECT", f"  WITH one AS (SELECT 1)\n  INSERT OVERWRITE DIRECTORY '{kept}' USING csv SELECT", 1
+        )
+        (tmp_path / "command" / "slackwater.yml").write_text(text, encoding="utf-8")
+        arrive(tmp_path / "command", 1)
+        command_refused = _cli("plan", "--job", str(tmp_path / "command"))
         write_job(tmp_path / "fixed", {"connect": url, "conf": {"spark.executor.memory": "2g"}})
         arrive(tmp_path / "fixed", 1)
         fixed = _cli("plan", "--job", str(tmp_path / "fixed"))
@@ -49,6 +61,9 @@ def test_a_job_through_connect(tmp_path: Path) -> None:
     assert wrong.returncode == 1
     assert "prize" in wrong.stderr
     assert "Traceback" not in wrong.stderr
+    assert command_refused.returncode == 1
+    assert "at or near 'INSERT'" in command_refused.stderr
+    assert (kept / "precious.txt").read_text() == "kept"
     assert fixed.returncode == 1
     assert "does not take `spark.executor.memory: 2g`" in fixed.stderr
 

@@ -31,6 +31,7 @@ from slackwater.plan.past import Past
 from slackwater.spark.analyze import has_catalog_of_its_own, output_fields, user_aggregates
 from slackwater.spark.columns import columns_of_files, files_of_table
 from slackwater.spark.counting import is_plain
+from slackwater.spark.reach import check_relations
 from slackwater.spark.statements import run_statement
 from slackwater.sql.undeclared import check_declared
 from slackwater.time.forms import WEIGHT
@@ -119,6 +120,7 @@ class Preparation:
 
     def _declared(self, query: JobQuery, sources: Mapping[str, Source]) -> tuple[Field, ...]:
         check_declared(query.text, sources, query.file)
+        check_relations(self.session(), query.sql, sources, query.file)
         fields = output_fields(self.session(), query.sql, query.file)
         _check_output_names(fields, query.file)
         return fields

@@ -38,6 +38,7 @@ from slackwater.job.values import (
     Tolerance,
 )
 from slackwater.plan.plan import ONLY
+from slackwater.sql.statement import without_end
 from slackwater.time.timeline import Timeline
 
 
@@ -192,7 +193,7 @@ class JobQuery:
     @property
     def sql(self) -> str:
         """As a part of other statements."""
-        return self.text.strip().rstrip(";")
+        return without_end(self.text)
 
     @property
     def file(self) -> str | None:

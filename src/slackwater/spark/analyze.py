@@ -1,13 +1,16 @@
 """What Spark itself says of a query or a table: names, order and types of the columns.
 
-Analysis only: nothing runs. Spark's refusal of a query becomes a `ParseError` or a `BindError` with Spark's own words,
-at the line and column that Spark names.
+Analysis only: nothing runs. `session.sql` would execute a text that is a command, so a text is first put behind
+DESCRIBE QUERY and into parentheses. There Spark's grammar takes a query and nothing else, on a cluster and through
+Spark Connect alike, and Spark analyzes it without running it. Spark's refusal becomes a `ParseError` or a `BindError`
+with Spark's own words, at the line and column that Spark names.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
@@ -16,18 +19,36 @@ from pyspark.sql.types import StructType
 from slackwater.algebra.schema import Field, TableSchema
 from slackwater.algebra.types import Type
 from slackwater.errors import BindError, ParseError, Place
+from slackwater.sql.statement import without_end
+
+ONE_QUERY = "a query is one SELECT, VALUES, TABLE or WITH … SELECT; Slackwater runs no other statement"
 
 _POSITION = re.compile(r"\bline (\d+),? pos (\d+)")
 
 
 def output_fields(session: SparkSession, text: str, file: str | None = None) -> tuple[Field, ...]:
     """The columns Spark would deliver for a query over the session's tables and views."""
+    return fields_of(analyzed(session, text, file).schema)
+
+
+def analyzed(session: SparkSession, text: str, file: str | None = None) -> DataFrame:
+    """A query, analyzed and not run; a text that is anything else is refused before Spark could execute it."""
+    query = without_end(text)
+    with _refusals(file, lines_before=1):
+        session.sql(f"DESCRIBE QUERY (\n{query}\n)")
+    with _refusals(file):
+        return session.sql(query)
+
+
+@contextmanager
+def _refusals(file: str | None, lines_before: int = 0) -> Iterator[None]:
+    """Spark's refusals of a text as ours; the text starts so many lines below the statement's first."""
     try:
-        return fields_of(session.sql(text).schema)
+        yield
     except ParseException as error:
-        raise ParseError(_words(error), place=_place(error, file)) from None
+        raise ParseError(_words(error), place=_place(error, file, lines_before), hint=ONE_QUERY) from None
     except AnalysisException as error:
-        raise BindError(_words(error), place=_place(error, file)) from None
+        raise BindError(_words(error), place=_place(error, file, lines_before)) from None
 
 
 def has_catalog_of_its_own(session: SparkSession) -> bool:
@@ -35,10 +56,10 @@ def has_catalog_of_its_own(session: SparkSession) -> bool:
     return session.conf.get("spark.sql.catalogImplementation", "hive") == "in-memory"
 
 
-def _place(error: AnalysisException, file: str | None) -> Place:
+def _place(error: AnalysisException, file: str | None, lines_before: int) -> Place:
     """Where Spark found the mistake; it counts columns from zero."""
     found = _POSITION.search(str(error))
-    return Place(file, int(found[1]), int(found[2]) + 1) if found else Place(file)
+    return Place(file, int(found[1]) - lines_before, int(found[2]) + 1) if found else Place(file)
 
 
 def table_schema(

@@ -1,0 +1,59 @@
+"""What a query reads, as Spark itself has parsed and analyzed it: only sources, and nothing that a session keeps.
+
+Our own parser has been asked before (`sql/undeclared.py`) and says where a name stands. Spark is asked because it may
+read a text otherwise, or read one that we cannot. Through Spark Connect there is no plan to look at: there a text that
+we cannot read is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from slackwater.errors import Place, UnsupportedError
+from slackwater.spark.analyze import analyzed
+from slackwater.sql.undeclared import is_readable, undeclared
+
+# As Spark prints a plan that it has parsed: `'UnresolvedRelation [shop, sales], [], false`, `CTE [a, b]`.
+_RELATION = re.compile(r"UnresolvedRelation \[(.*?)\], \[")
+_WITH_NAMES = re.compile(r"\bCTE \[(.*?)\]$", re.MULTILINE)
+_ALL_NAMES = 2**31 - 1
+_VARIABLE = re.compile(r"variablereference\(([\w.]+)=")
+
+
+def check_relations(session: SparkSession, text: str, sources: Iterable[str], file: str | None = None) -> None:
+    """Refuses a query that reads a relation which is no source, or a variable of the session."""
+    plans = _plans(analyzed(session, text, file))
+    if plans is None:
+        if not is_readable(text):
+            message = "this query cannot be read, so it cannot be said which tables it reads"
+            hint = "write it in another way, or use a session without Spark Connect"
+            raise UnsupportedError(message, place=Place(file), hint=hint)
+        return
+    parsed, resolved = plans
+    known = {name.lower() for name in sources}
+    named = known | {name for names in _WITH_NAMES.findall(parsed) for name in names.lower().split(", ")}
+    for name in (found.replace(", ", ".") for found in _RELATION.findall(parsed)):
+        if name.lower() not in named:
+            raise undeclared(name, known, Place(file))
+    if variable := _VARIABLE.search(resolved):
+        message = f"the query reads the variable `{variable[1]}` of the session, which no run pins"
+        raise UnsupportedError(message, place=Place(file), hint="write the value itself")
+
+
+def _plans(frame: DataFrame) -> tuple[str, str] | None:
+    """A query's plan as parsed and as analyzed, in Spark's own print; none through Spark Connect."""
+    java: Any = getattr(frame, "_jdf", None)
+    if java is None:
+        return None
+    execution = java.queryExecution()
+    return _printed(execution.logical()), _printed(execution.analyzed())
+
+
+def _printed(plan: Any) -> str:
+    """A plan in full: Spark's plain print cuts long lists of names."""
+    verbose, suffixes, operator_ids, output_columns = True, False, False, False
+    return str(plan.treeString(verbose, suffixes, _ALL_NAMES, operator_ids, output_columns))
