@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import dropwhile, pairwise
 
-from sqlglot import TokenType
+from sqlglot import Token, TokenType
 from sqlglot.errors import TokenError
-from sqlglot.tokens import Token
 
 from slackwater.errors import Place, UnsupportedError
 from slackwater.sql.spark4 import Spark4
