@@ -44,6 +44,7 @@ class Duck:
     def __init__(self) -> None:
         self.connection = duckdb.connect(config={"threads": 1})
         self.statements: list[str] = []
+        self.settings = {"spark.sql.ansi.enabled": "true", "spark.sql.session.timeZone": "UTC"}
 
     def execute(self, statement: str) -> None:
         self.statements.append(statement)
@@ -141,6 +142,12 @@ def without_spark(outputs: Sequence[tuple[str, str]] = OUTPUTS) -> Iterator[tupl
     def united(_: Session, sketches: Mapping[str, object]) -> dict[str, tuple[bytes, float]]:
         return dict.fromkeys(sketches, (b"", 0.0))
 
+    def settings(_: Session) -> dict[str, str]:
+        return dict(duck.settings)
+
+    def setting(_: Session, key: str) -> str:
+        return duck.settings.get(key, "<undefined>")
+
     def execute(_: Session, statement: str) -> None:
         duck.execute(statement)
 
@@ -154,6 +161,7 @@ def without_spark(outputs: Sequence[tuple[str, str]] = OUTPUTS) -> Iterator[tupl
             user_aggregates=lambda _: frozenset(),
             has_catalog_of_its_own=lambda _: False,
         ),
+        patch.multiple("slackwater.job.conditions", settings_of_results=settings, setting=setting),
         patch.multiple("slackwater.job.counting", count_columns=counted, run_statement=execute, united=united),
         patch.multiple("slackwater.job.runner", run_all=run_all, run_statement=execute, jvm_cpu_seconds=lambda _: None),
     ):

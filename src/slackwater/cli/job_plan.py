@@ -12,6 +12,7 @@ from slackwater.cli.output import Json
 from slackwater.cli.text import sql as coloured
 from slackwater.engine.compile import step_sql
 from slackwater.errors import UserError
+from slackwater.job.conditions import Conditions
 from slackwater.job.job import Job
 from slackwater.job.manifest import told_apart
 from slackwater.job.planning import Planned
@@ -36,13 +37,14 @@ class JobExplanation:
     """The job planned anew, where that was done."""
     memo: bool
     trace: bool
+    conditions: Conditions
 
     @property
     def planning(self) -> Planning | None:
         return self.planned.planning if self.planned is not None else None
 
     def as_json(self) -> Json:
-        found: dict[str, Json] = {"plan": plan_to_value(self.plan)}
+        found: dict[str, Json] = {"plan": plan_to_value(self.plan), "conditions": dict(self.conditions.as_value())}
         if self.planned is not None and self.planned.reasons:
             only, named = told_apart(self.planned.reasons)
             found["from_scratch_because"] = only if only is not None else {**named}
@@ -58,6 +60,7 @@ class JobExplanation:
 
     def as_text(self) -> RenderableType:
         parts: list[RenderableType] = [Text(explained(self.plan, costs=True, run=self.run))]
+        parts += map(Text, self.conditions.lines())
         if self.planned is not None:
             parts += [Text(reason, style="yellow") for reason in self.planned.told("computed from scratch")]
         for _, text in self.programs:
@@ -93,6 +96,7 @@ def explain_job(
         planned,
         memo,
         trace,
+        job.conditions(),
     )
 
 

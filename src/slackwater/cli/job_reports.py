@@ -198,6 +198,7 @@ class StatusReport:
                 for each in self.status.revisions
             ],
             "changed": list(self.status.rescheduled),
+            "conditions": dict(self.status.conditions.as_value()),
             **_outputs(self.shelves),
         }
 
@@ -222,6 +223,7 @@ class StatusReport:
         if self.status.rescheduled:
             told = f"changed: {', '.join(self.status.rescheduled)}; the next run plans the rest anew"
             parts.append(Text(told, style="yellow"))
+        parts += map(Text, self.status.conditions.lines())
         parts.append(Text(f"waiting: {waiting or 'nothing'}"))
         for name, shelf in self.shelves.items():
             if shelf.output.is_symlink():

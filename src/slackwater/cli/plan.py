@@ -28,6 +28,7 @@ from slackwater.cost.model import CostModel, EngineCost, RowsCost
 from slackwater.cost.objective import LastRunFirst, Objective, WeightedSum
 from slackwater.engine.compile import step_sql
 from slackwater.errors import UserError
+from slackwater.job.conditions import Conditions
 from slackwater.memo.show import show_memo
 from slackwater.plan.alternatives import Comparison, explain_alternatives
 from slackwater.plan.draw import plan_to_dot, plan_to_html, plan_to_mermaid
@@ -165,9 +166,16 @@ class PlanReport:
     plan: Plan
     form: str = "text"
     sql: bool = False
+    conditions: Conditions | None = None
+    """Of a job: what its answers depend on beside its inputs."""
 
     def as_json(self) -> Json:
-        return {**plan_to_value(self.plan), **({"sql": _texts(self.plan)} if self.sql else {})}
+        found: dict[str, Json] = dict(plan_to_value(self.plan))
+        if self.sql:
+            found["sql"] = _texts(self.plan)
+        if self.conditions is not None:
+            found["conditions"] = dict(self.conditions.as_value())
+        return found
 
     def as_text(self) -> RenderableType:
         match self.form:
@@ -178,7 +186,9 @@ class PlanReport:
             case "html":
                 return Text(plan_to_html(self.plan))
             case _:
-                return Group(Text(explained(self.plan)), *(_sql_parts(self.plan) if self.sql else ()))
+                told = self.conditions.lines() if self.conditions is not None else ()
+                parts = _sql_parts(self.plan) if self.sql else ()
+                return Group(Text(explained(self.plan)), *map(Text, told), *parts)
 
 
 @dataclass(frozen=True)
@@ -268,7 +278,7 @@ def plan(output: Output, /, sql: bool, form: str, from_now: bool, path: Path | N
             if from_now or job.query_changed():
                 report: Report = FromNow.of(job) if from_now else ChangedQuery.of(job)
             else:
-                report = PlanReport(job.plan(), form, sql)
+                report = PlanReport(job.plan(), form, sql, job.conditions())
         output.report(report)
         return
     if from_now:

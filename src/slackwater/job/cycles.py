@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, takewhile
+from typing import TYPE_CHECKING
 
 from slackwater.algebra.schema import Field
 from slackwater.catalog.statistics import Statistics
 from slackwater.errors import Place, UserError
 from slackwater.job.carry import CarriedOver, carried_over
+from slackwater.job.conditions import Conditions, check_settings
 from slackwater.job.fingerprint import changed, fingerprint, is_about_time
 from slackwater.job.manifest import Manifest, now, told_apart
 from slackwater.job.prepare import Preparation
@@ -25,6 +27,9 @@ from slackwater.job.sections import JobConfig
 from slackwater.job.sources import Source
 from slackwater.job.store import Cycle, CycleRecord, Expected, RevisionRecord, SourceColumns, Store, remove
 from slackwater.time.timeline import Timeline
+
+if TYPE_CHECKING:
+    from slackwater.spark.session import Session
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,18 @@ class Cycles:
         """The runs of a cycle as they are planned; of one that has not begun, as the job has them."""
         return timeline_of(cycle.plan()) if cycle is not None else self.config.timeline
 
+    def session(self, cycle: Cycle) -> Session:
+        """The job's Spark, to compute answers of a cycle: with the settings that it began with."""
+        session = self.preparation.session()
+        check_settings(cycle.record(), session, str(self.config.file))
+        return session
+
+    def conditions(self, cycle: Cycle | None) -> Conditions:
+        """What the answers of a cycle depend on beside its inputs; of one that has not begun, as it would begin now."""
+        if cycle is not None:
+            return Conditions.of_cycle(cycle.record())
+        return Conditions.of_session(self.preparation.session())
+
     def begin(self, progress: Progress) -> Cycle:
         """A new cycle, planned over the sources as they are."""
         cycles = self.store.cycles()
@@ -76,6 +93,7 @@ class Cycles:
             remove(cycle.directory)
         sources = self.preparation.sources_now()
         read_prices(self.store.prices_file, cluster_of(self.config.spark), progress.note)  # to say what is wrong
+        conditions = self.conditions(None)
         planned, declared, engine = self.preparation.planned(sources)
         for reason in planned.told("computed from scratch at every delivery"):
             progress.note(reason)
@@ -92,6 +110,7 @@ class Cycles:
                 queries=queries,
                 aggregates=tuple(sorted(engine.aggregates)),
                 by_key=engine.by_key,
+                settings=dict(conditions.settings),
                 expected=_expected(planned.statistics, sources, self.config.timeline),
                 plan=checksum,
             )
@@ -159,6 +178,7 @@ class Cycles:
         cycle = self.store.current()
         if cycle is None or not self.query_changed():
             return
+        self.session(cycle)  # refused before anything is planned for another session
         cycle.pins_file(len(_done(cycle)) + 1).unlink(missing_ok=True)  # of a run that is another one now
         found = self.carried_over()
         revision = RevisionRecord(

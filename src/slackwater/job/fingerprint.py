@@ -1,6 +1,7 @@
 """By what a job is known again: a cycle goes on only with the job that it began with.
 
-What makes no difference to a plan or to an answer, such as `expect`, `spark` and `tolerance`, may change in between.
+What makes no difference to a plan or to an answer, such as `expect`, `spark`, `tolerance`, a comment or white space in
+the query, may change in between. Settings of Spark that answers depend on may not: see `settings.py`.
 When to run may change too: then the rest of the cycle is planned anew.
 """
 
@@ -10,6 +11,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 
 from slackwater.job.sections import JobConfig, JobQuery
+from slackwater.sql.tokens import without_comments
 
 
 def fingerprint(config: JobConfig) -> dict[str, str]:
@@ -20,7 +22,7 @@ def fingerprint(config: JobConfig) -> dict[str, str]:
         return {f"{what} {name}".rstrip(): told(query) for name, query in config.queries.items()}
 
     return {
-        **each("query", lambda query: _digest(query.text)),
+        **each("query", lambda query: _digest(without_comments(query.text))),
         "schedule": ", ".join(timeline.times),
         "weights": ", ".join(map(str, timeline.weights)),
         **each("deliver", lambda query: ", ".join(map(str, sorted(timeline.due(query.name))))),

@@ -26,6 +26,7 @@ from slackwater.cost.feedback import History
 from slackwater.errors import StateError, UserError, did_you_mean
 from slackwater.job.calibrate import PASSES, ROWS, Trial, calibrate
 from slackwater.job.carry import CarriedOver
+from slackwater.job.conditions import Conditions
 from slackwater.job.config import find_job, load_job
 from slackwater.job.counting import SourceStatistics
 from slackwater.job.cycles import Cycles
@@ -103,6 +104,10 @@ class Job:
     def planned(self) -> Planned:
         """The job planned now, with all that the planner found; nothing is written but counts of columns."""
         return self._preparation.planned(self._preparation.sources_now())[0]
+
+    def conditions(self) -> Conditions:
+        """What answers depend on beside inputs: of the cycle that is under way or, if none is, as one would begin."""
+        return self._cycles.conditions(self.store.current())
 
     def proposal(self) -> Proposal | None:
         """The rest of the cycle planned with what is there now, beside the plan in force; None if nothing is left."""
@@ -200,7 +205,7 @@ class Job:
             work = self._work(cycle, run, committed, pin=True, suspect=suspect, note=progress.note)
             self._say_lost(work, progress)
             try:
-                return execute(work, self.session, progress, lock.check)
+                return execute(work, lambda: self._cycles.session(cycle), progress, lock.check)
             except UserError:
                 found = damaged_states(work) - suspect
                 if not found:
@@ -371,7 +376,8 @@ class Job:
             what = "nothing has been delivered yet" if run is None else f"run {run} has delivered nothing"
             times = ", ".join(timeline.time(number) for number in sorted(due))
             raise UserError(what, hint=f"answers are delivered at {times}; `slackwater status` says what is done")
-        return {name: self._verification(cycle, name, last[name]).run(self.session(), sample) for name in last}
+        session = self._cycles.session(cycle)
+        return {name: self._verification(cycle, name, last[name]).run(session, sample) for name in last}
 
     def measure_batch(self, run: str | int | None = None) -> dict[str, float]:
         """What the batch query of everything that a run delivered, by default the last, takes; kept for `regrets`."""
@@ -382,9 +388,10 @@ class Job:
             raise UserError(
                 "nothing has been delivered that could be measured", hint="`slackwater status` says what is"
             )
+        session = self._cycles.session(cycle)
         taken: dict[str, float] = {}
         for name in found[-1].answers:
-            cpu_s = self._verification(cycle, name, found[-1]).measured(self.session())
+            cpu_s = self._verification(cycle, name, found[-1]).measured(session)
             if cpu_s is None:
                 raise UserError("this Spark does not say what work costs", hint="over Spark Connect it cannot be known")
             taken[name] = cpu_s

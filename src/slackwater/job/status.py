@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from slackwater.errors import StateError
+from slackwater.job.conditions import Conditions
 from slackwater.job.inputs import known_files
 from slackwater.job.manifest import Manifest
 from slackwater.job.pins import arrived, listed
@@ -43,6 +44,8 @@ class Status:
     """How often the rest of the cycle was planned anew, and why."""
     rescheduled: tuple[str, ...] = ()
     """What of the schedule has changed since, and is taken up by the next run."""
+    conditions: Conditions = field(default_factory=Conditions)
+    """What answers of the cycle depend on beside its inputs."""
 
     @property
     def next(self) -> RunStatus | None:
@@ -55,7 +58,9 @@ def status_of(config: JobConfig, cycle: Cycle | None, timeline: Timeline, resche
     waiting = _waiting(config, cycle)
     if cycle is None:
         return Status(None, runs, waiting)
-    return Status(cycle.number, runs, waiting, cycle.record().revisions, tuple(rescheduled))
+    record = cycle.record()
+    conditions = Conditions.of_cycle(record)
+    return Status(cycle.number, runs, waiting, record.revisions, tuple(rescheduled), conditions)
 
 
 def _run_status(config: JobConfig, cycle: Cycle | None, run: int, timeline: Timeline) -> RunStatus:

@@ -89,6 +89,8 @@ class CycleRecord(Record):
     """Aggregates that the session has beside Spark's own."""
     by_key: bool = False
     """Whether the session can keep states by key."""
+    settings: dict[str, str] = Field(default={})
+    """The settings of Spark that change results, as they were when the cycle began."""
     expected: Expected = Field(default={})
     revisions: tuple[RevisionRecord, ...] = ()
 

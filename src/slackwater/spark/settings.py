@@ -1,0 +1,59 @@
+"""The settings of a session that answers depend on.
+
+Settings that change only speed, such as the number of partitions or the size of a broadcast, are not among them. Those
+listed by name are read with their effective values, so that a setting that is given its default is no change. Spark's
+`legacy` settings are more than a hundred and rarely used: they count where they are set.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+if TYPE_CHECKING:
+    from slackwater.spark.session import Session
+
+PREFIX = "spark.sql."
+TIME_ZONE = f"{PREFIX}session.timeZone"
+ANSI = f"{PREFIX}ansi.enabled"
+LEGACY = f"{PREFIX}legacy."
+UNSET = "<undefined>"
+"""What Spark says of a setting without a value."""
+
+_OF_THE_LANGUAGE = """
+    ansi.doubleQuotedIdentifiers ansi.enabled ansi.enforceReservedKeywords ansi.relationPrecedence caseSensitive
+    charAsVarchar chunkBase64String.enabled crossJoin.enabled decimalOperations.allowPrecisionLoss defaultCatalog
+    function.concatBinaryAsString function.eltOutputAsString groupByAliases groupByOrdinal icu.caseMappings.enabled
+    lateralColumnAlias.enableImplicitResolution mapKeyDedupPolicy orderByOrdinal parser.escapedStringLiterals
+    parser.quotedRegexColumnNames preserveCharVarcharTypeInfo session.timeZone stableDerivedColumnAlias.enabled
+    storeAssignmentPolicy timestampType variant.allowDuplicateKeys
+"""
+_OF_FILES = """
+    columnNameOfCorruptRecord csv.parser.columnPruning.enabled files.ignoreCorruptFiles
+    files.ignoreInvalidPartitionPaths files.ignoreMissingFiles files.ignoredPathSegmentRegex
+    files.supportSecondOffsetFormat json.enableExactStringParsing json.enablePartialResults
+    jsonGenerator.ignoreNullFields orc.mergeSchema parquet.binaryAsString parquet.datetimeRebaseModeInRead
+    parquet.datetimeRebaseModeInWrite parquet.fieldId.read.enabled parquet.inferTimestampNTZ.enabled
+    parquet.int96AsTimestamp parquet.int96RebaseModeInRead parquet.int96RebaseModeInWrite
+    parquet.int96TimestampConversion parquet.mergeSchema parquet.respectSummaryFiles readSideCharPadding
+    sources.partitionColumnTypeInference.enabled
+"""
+BY_NAME = tuple(PREFIX + name for name in (_OF_THE_LANGUAGE + _OF_FILES).split())
+
+
+def settings_of_results(session: Session) -> dict[str, str]:
+    """The settings that answers depend on, with the values that they have in a session."""
+    legacy = sorted(key for key in session.conf.getAll if key.startswith(LEGACY))
+    found = {key: setting(session, key) for key in (*BY_NAME, *legacy)}
+    return {key: value for key, value in found.items() if value != UNSET}
+
+
+def setting(session: Session, key: str) -> str:
+    """The value of a setting, its default where it is not set; `UNSET` where this Spark does not have it."""
+    try:
+        value = session.conf.get(key)
+    except (PySparkException, Py4JError):
+        return UNSET
+    return UNSET if value is None else str(value)
