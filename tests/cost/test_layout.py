@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from slackwater.algebra import types as t
@@ -22,6 +24,7 @@ from slackwater.algebra.relation import (
 from slackwater.algebra.scalar import call, conjunction, equality, greater, literal, null_safe_equality, reference
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.algebra.types import Type
+from slackwater.cost.bill import EVEN
 from slackwater.cost.distribution import Hash, Required, Together, by_each, join_keys, meets, passed_on
 from slackwater.cost.estimate import Estimate
 from slackwater.cost.layout import Layouts, Rows
@@ -262,3 +265,17 @@ def test_join_keys_are_plain_columns_of_one_type() -> None:
 def test_requirements_pass_through_projections(required: Required, below: Required | None) -> None:
     node = Project(SALES, ((C, reference(S)), (S_G, call("abs", reference(S_G)))))
     assert passed_on(node, required) == (None if below is None else (below,))
+
+
+def test_a_part_of_the_work_waits_as_long_as_the_whole() -> None:
+    """What is fixed has a factor of its own, 0.2 here: of 1,000 + 0.2 · 8,000 a tenth is 100 + 1,600."""
+    model = EngineCost(factors=replace(EVEN, fixed=0.2))
+    one = model.exchange(SALES, frozenset({S}), lambda _: Estimate(1.0))
+    rows = 1_000.0 / (one.price - one.waiting)
+    whole = model.exchange(SALES, frozenset({S}), lambda _: Estimate(rows))
+    assert whole.price == pytest.approx(2_600.0)
+    tenth = whole.of_share(0.1)
+    assert tenth.price == pytest.approx(1_700.0)
+    again = model.exchange(SALES, frozenset({S}), lambda _: Estimate(0.1 * rows))
+    assert tenth.price == pytest.approx(again.price)
+    assert tenth.of_share(0.5).price == pytest.approx(1_650.0)

@@ -220,10 +220,13 @@ class EngineCost:
     # --- work ------------------------------------------------------------------------------------------------------
 
     def _work(self, operator: Operator, of: Relation, used: Resources, by: Columns = NO_COLUMNS) -> Work:
-        return Work(operator, of, used, self._price(operator.item, used), by)
+        return Work(operator, of, used, self._price(operator.item, used), by, waiting=self._waiting(used))
 
     def _price(self, item: Item, used: Resources) -> float:
-        return self.factors[item] * self.prices.work(used) + self.factors.fixed * self.prices.waiting(used)
+        return self.factors[item] * self.prices.work(used) + self._waiting(used)
+
+    def _waiting(self, used: Resources) -> float:
+        return self.factors.fixed * self.prices.waiting(used)
 
     def _charged(self, item: Item, used: Resources) -> Bill:
         """The same by the built-in rates, on a bill."""

@@ -101,6 +101,8 @@ class Work:
     by: Columns = NO_COLUMNS
     share: float = 1.0
     """The part of the relation's rows that it is done for."""
+    waiting: float = 0.0
+    """The part of the price that is fixed."""
 
     @property
     def key(self) -> tuple[Operator, Relation, Columns, float]:
@@ -109,8 +111,8 @@ class Work:
 
     def of_share(self, share: float) -> Work:
         """The same for a part of the rows; what is fixed stays."""
-        spared = (1.0 - share) * (self.price - self.used.fixed)
-        return replace(self, used=self.used.of_share(share), price=self.price - spared, share=self.share * share)
+        price = self.waiting + share * (self.price - self.waiting)
+        return replace(self, used=self.used.of_share(share), price=price, share=self.share * share)
 
 
 Demand = tuple[Relation, Required]
