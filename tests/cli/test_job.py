@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,9 @@ def test_a_day_by_command(job: Path, read: Read) -> None:
     assert main(["status"]) == DONE
     assert "waiting: sales: 6 new files, customers: 1 new file" in read()[0]
     assert main(["plan"]) == DONE
-    assert "run 3 of 3 · 24:00 · weight 1" in read()[0]
+    out = read()[0]
+    assert "run 3 of 3 · 24:00 · weight 1" in out
+    assert "runs are due by the clock of UTC" in out
     assert main(["run", "--dry-run"]) == DONE
     assert read()[0].startswith("no run has begun; the plan would be")
     assert not (job / "out").exists()
@@ -59,20 +62,20 @@ def test_a_day_by_command(job: Path, read: Read) -> None:
     for run, time in enumerate(TIMES[:2], start=1):
         if run > 1:
             arrive(job, run)
-        assert main(["run"]) == DONE
+        assert main(["run", "--early"]) == DONE
         out, err = read()
         assert out.splitlines()[0].startswith(f"run {run} · {time}")
-        assert out.splitlines()[-1] == f"next: {TIMES[run]}"
+        assert out.splitlines()[-1].startswith(f"next: {TIMES[run]}, due ")
         assert err == ""
     assert main(["run", "--at", TIMES[1]]) == DONE
-    assert read()[0] == "nothing to do; next: 24:00\n"
+    assert read()[0].startswith("nothing is due; next: 24:00, due ")
     arrive(job, 3)
     assert main(["run", "--dry-run"]) == DONE
     out = read()[0]
     assert "run 3 of 3 · 24:00, not executed" in out
     assert "sales: 6 new files" in out
     assert "INSERT OVERWRITE DIRECTORY" in out
-    assert main(["run"]) == DONE
+    assert main(["run", "--early"]) == DONE
     out = read()[0]
     assert f"the answer: 3 rows in {job}/out/small" in out
     assert "cycle 1 is complete" in out
@@ -109,10 +112,33 @@ def test_a_day_by_command(job: Path, read: Read) -> None:
     assert list((job / "out" / "small").glob("*.parquet"))
 
 
+def test_a_run_by_the_clock(job: Path, read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+    rewritten(job, "name:", "timezone: Europe/Berlin\nname:")
+    told: dict[str, str] = {}
+
+    def opened(path: Path | None) -> slackwater.Job:
+        return at_any_time(path, clock=lambda: datetime.fromisoformat(told["now"]))
+
+    at_any_time = slackwater.Job.open
+    monkeypatch.setattr(slackwater.Job, "open", opened)
+    told["now"] = "2026-11-16T12:59+00:00"
+    assert main(["run"]) == DONE
+    assert read()[0] == "nothing is due; next: 14:00, due 2026-11-16 14:00 (Europe/Berlin)\n"
+    assert not list((job / "state").glob("cycle-*"))
+    told["now"] = "2026-11-16T13:00+00:00"
+    assert main(["run"]) == DONE
+    assert read()[0].splitlines()[-1] == "next: 19:00, due 2026-11-16 19:00 (Europe/Berlin)"
+    assert main(["run", "--json"]) == DONE
+    found = json.loads(read()[0])
+    assert (found["runs"], found["next"], found["next_due"]) == ([], "19:00", "2026-11-16T19:00:00+01:00")
+    assert main(["status"]) == DONE
+    assert "next: 19:00, due 2026-11-16 19:00 (Europe/Berlin)" in read()[0]
+
+
 def test_from_python_with_a_session_that_is_there(spark: SparkSession, job: Path) -> None:
     opened = slackwater.Job.open(job, session=spark)
     assert opened.session() is spark
-    assert [manifest.time for manifest in opened.run()] == ["14:00"]
+    assert [manifest.time for manifest in opened.run(early=True)] == ["14:00"]
     arrive(job, 2)
     assert [manifest.time for manifest in opened.run(all=True)] == ["19:00", "24:00"]
     assert opened.run(all=True) == []
@@ -143,7 +169,7 @@ def test_no_job_file(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 )
 def test_mistakes_of_a_job(job: Path, before: str, after: str, told: str, hint: str, read: Read) -> None:
     rewritten(job, before, after)
-    assert main(["run"]) == FAILED
+    assert main(["run", "--early"]) == FAILED
     out, err = read()
     assert out == ""
     assert told in err
@@ -158,7 +184,7 @@ def test_a_view_of_the_session_is_no_source(spark: SparkSession, job: Path, read
     spark.sql("SELECT 1 AS c_id, 'new' AS note").createOrReplaceTempView("visitors")
     try:
         rewritten(job, "JOIN customers c", "JOIN visitors c")
-        assert main(["run"]) == FAILED
+        assert main(["run", "--early"]) == FAILED
         assert "`visitors` is no source of this job" in read()[1]
     finally:
         spark.catalog.dropTempView("visitors")
@@ -168,17 +194,17 @@ def test_a_file_that_is_cut_off(job: Path, read: Read) -> None:
     file = job / "data" / "sales" / "1-0.parquet"
     whole = file.read_bytes()
     file.write_bytes(whole[:200])
-    assert main(["run"]) == FAILED
+    assert main(["run", "--early"]) == FAILED
     err = read()[1]
     assert str(file) in err
     assert "Spark cannot read these files as parquet" in err
     file.write_bytes(whole)
-    assert main(["run"]) == DONE
+    assert main(["run", "--early"]) == DONE
     arrive(job, 2)
     file = job / "data" / "sales" / "2-0.parquet"
     file.write_bytes(file.read_bytes()[:200])
     read()
-    assert main(["run"]) == FAILED
+    assert main(["run", "--early"]) == FAILED
     err = read()[1]
     assert f"{file}: source `sales`: this file cannot be read" in err
     assert "mend it or take it away" in err
@@ -187,7 +213,7 @@ def test_a_file_that_is_cut_off(job: Path, read: Read) -> None:
 def test_an_output_that_is_taken(job: Path, read: Read) -> None:
     (job / "out").mkdir()
     (job / "out" / "small").write_text("mine", encoding="utf-8")
-    assert main(["run"]) == FAILED
+    assert main(["run", "--early"]) == FAILED
     err = read()[1]
     assert f"{job}/out/small: there is something here that Slackwater did not write" in err
     assert "move it away" in err

@@ -15,6 +15,7 @@ import yaml
 
 from slackwater.catalog.statistics import Arrival as Came
 from slackwater.job.config import load_job
+from slackwater.job.due import Clock
 from slackwater.job.job import Job
 from slackwater.job.manifest import Manifest
 from slackwater.job.sections import JobConfig
@@ -134,8 +135,9 @@ class Room:
     def config(self) -> JobConfig:
         return load_job(self.file)
 
-    def job(self, session: Session | None = None) -> Job:
-        return Job(self.config(), session)
+    def job(self, session: Session | None = None, clock: Clock | None = None) -> Job:
+        """The job; without a clock every call of `run` takes the next run, whatever the time is."""
+        return Job(self.config(), session, clock=clock)
 
     def arrive(self, run: int) -> None:
         """Brings the files of a run, each at once; what is there already stays."""

@@ -46,7 +46,6 @@ def test_rows_of_a_run_that_is_left_out_wait_for_the_next() -> None:
 def test_a_run_that_is_added_takes_its_share_by_the_clock() -> None:
     assert inserts(Timeline.of(("10:00", "14:00", "19:00", "24:00")), 1) == [600.0, 200.0, 50.0, 50.0]
     assert inserts(Timeline.of(("10:00", "12:00", "24:00")), 1) == [600.0, 100.0, 200.0]
-    assert inserts(Timeline.of(("10:00", "14:00", "24:00", "30:00")), 1) == [600.0, 200.0, 100.0, 0.0]
 
 
 def test_where_times_are_only_names_a_new_run_finds_nothing() -> None:

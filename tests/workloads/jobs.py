@@ -82,7 +82,7 @@ class Jobs:
         known = None if counts_itself else {table: self.statistics[table] for table in tables}
         try:
             config = parse_job(self._text(query, deliver, tables), home / "slackwater.yml")
-            yield Job(config, self.session, statistics=known)
+            yield Job(config, self.session, statistics=known, clock=None)
         finally:
             shutil.rmtree(home)
 

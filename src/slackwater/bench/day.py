@@ -170,7 +170,7 @@ def play(directory: Path, scale_factor: float, arrived: tuple[int, ...], session
     """Rehearses the day, then lives and measures it."""
     say("rehearsing the day, so that Spark is warm for both")
     _rehearse(directory, session)
-    job = Job.open(directory / FILES[0], session)
+    job = Job.open(directory / FILES[0], session, clock=None)
     *early, deadline = TIMES
     runs: list[Manifest] = []
     for run, time in enumerate(early, start=1):
@@ -198,7 +198,7 @@ def _rehearse(directory: Path, session: Session) -> None:
             (stage / "data" / name).symlink_to(Path("../..") / "data" / name)
         for name in FILES:
             shutil.copy(directory / name, stage / name)
-        job = Job.open(stage / FILES[0], session)
+        job = Job.open(stage / FILES[0], session, clock=None)
         for run, time in enumerate(TIMES, start=1):
             arrive(directory, run, stage)
             job.run(time)

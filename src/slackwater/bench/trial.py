@@ -155,7 +155,9 @@ class Trial:
         config = load_job(directory / "slackwater.yml")
         used = {name: bringing(self._data.statistics[name], self._expected(name)) for name in self._tables}
         prices = setting.prices or ClusterPrices(cluster_of(config.spark))
-        self.job = Job(config, session, statistics=used, methods=setting.methods, prices=prices, history=history)
+        self.job = Job(
+            config, session, statistics=used, methods=setting.methods, prices=prices, history=history, clock=None
+        )
         self._shelf = self.job.store.shelves[ONLY]
         self._sources = [
             Source(name, config.sources[name], "parquet", self._data.directory(name), self._data.fields(name))

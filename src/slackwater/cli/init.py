@@ -31,7 +31,7 @@ class Started:
             f"write your query into {query}",
             f"say in {job} when it runs, and where its tables are (every key: docs/job-file.md)",
             f"slackwater plan{self._where}: what each run would do, and whether that is cheaper than batch",
-            f"slackwater run{self._where}: the next run; have it called at each time of the schedule",
+            f"slackwater run{self._where}: what is due by now; have it called at each time of the schedule",
         )
 
     @property

@@ -36,8 +36,8 @@ def progress_for(output: Output) -> Progress:
 
 @click.command()
 @click.option("--at", metavar="TIME", help="The run of this time, after those before it that were missed.")
-@click.option("--next", "only_next", is_flag=True, help="The next run; this is the default.")
-@click.option("--all", "every", is_flag=True, help="All runs that are left.")
+@click.option("--early", "--next", "early", is_flag=True, help="The next run, even if it is not due.")
+@click.option("--all", "every", is_flag=True, help="All runs that are left, even those that are not due.")
 @click.option("--dry-run", is_flag=True, help="Only say what the next run would read and compute.")
 @click.option("--new-cycle", is_flag=True, help="Begin the schedule anew, with all files that are there.")
 @click.option("--carry-over", is_flag=True, help="Go on with a query that has changed, and the states that serve it.")
@@ -48,7 +48,7 @@ def progress_for(output: Output) -> Progress:
 def run(
     output: Output,
     at: str | None,
-    only_next: bool,
+    early: bool,
     every: bool,
     dry_run: bool,
     new_cycle: bool,
@@ -56,13 +56,16 @@ def run(
     skip_missed: bool,
     path: Path | None,
 ) -> None:
-    """Do the next run of a job's schedule.
+    """Do the runs of a job that are due by now.
+
+    The times of the schedule are due on the day of the cycle, in the job's time zone; where its times are names, the
+    next run is done. If nothing is due, that is said, and nothing else happens: calling it twice does nothing twice.
 
     What is committed stays: a run that was done does nothing, one that was interrupted starts over from its inputs.
     Where far more or less arrived than was expected, or the schedule has changed, the rest is planned anew first.
     """
-    if sum((at is not None, only_next, every)) > 1:
-        raise click.UsageError("--at, --next and --all exclude each other")
+    if sum((at is not None, early, every)) > 1:
+        raise click.UsageError("--at, --early and --all exclude each other")
     if skip_missed and at is None:
         raise click.UsageError("--skip-missed needs --at: the run to do")
     job = Job.open(path)
@@ -72,7 +75,13 @@ def run(
     with output.waiting("starting"):
         progress = progress_for(output)
     done = job.run(
-        at, all=every, new_cycle=new_cycle, skip_missed=skip_missed, carry_over=carry_over, progress=progress
+        at,
+        early=early,
+        all=every,
+        new_cycle=new_cycle,
+        skip_missed=skip_missed,
+        carry_over=carry_over,
+        progress=progress,
     )
     output.report(RunReport(tuple(done), job.status(), job.store.shelves))
 

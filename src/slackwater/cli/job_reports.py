@@ -65,12 +65,14 @@ class RunReport:
             "runs": [_as_json(manifest) for manifest in self.done],
             "cycle": self.status.cycle,
             "next": None if following is None else following.time,
+            **_following(self.status),
             **_outputs(self.shelves),
         }
 
     def as_text(self) -> RenderableType:
         if not self.done:
-            return Text.assemble("nothing to do; ", self._state())
+            by_the_clock = self.status.following is not None
+            return Text.assemble("nothing is due; " if by_the_clock else "nothing to do; ", self._state())
         parts: list[RenderableType] = []
         for manifest in self.done:
             parts += [_run_line(manifest), *([_steps_table(manifest.steps)] if manifest.steps else []), Text()]
@@ -84,10 +86,20 @@ class RunReport:
         return Group(*parts)
 
     def _state(self) -> Text:
-        following = self.status.next
+        following, coming = self.status.next, self.status.following
+        told = f"next: {coming}" if coming is not None else f"next: {following.time}" if following is not None else ""
         if following is None:
-            return Text(f"cycle {self.status.cycle} is complete; `slackwater run --new-cycle` begins the schedule anew")
-        return Text(f"next: {following.time}")
+            again = "`slackwater run --new-cycle` begins the schedule anew"
+            return Text("; ".join(part for part in (f"cycle {self.status.cycle} is complete", told, again) if part))
+        return Text(told)
+
+
+def _following(status: Status) -> dict[str, Json]:
+    """When the next run is due, where runs are due by a clock."""
+    coming = status.following
+    if coming is None:
+        return {}
+    return {"next_due": coming.due.isoformat(), "is_due": coming.is_due, "timezone": coming.timezone}
 
 
 def _run_line(manifest: Manifest) -> Text:
@@ -186,6 +198,7 @@ class StatusReport:
                 for run in self.status.runs
             ],
             "next": None if following is None else following.time,
+            **_following(self.status),
             "waiting": dict(self.status.waiting),
             "revisions": [
                 {
@@ -225,6 +238,8 @@ class StatusReport:
             parts.append(Text(told, style="yellow"))
         parts += map(Text, self.status.conditions.lines())
         parts.append(Text(f"waiting: {waiting or 'nothing'}"))
+        if self.status.following is not None:
+            parts.append(Text(f"next: {self.status.following}"))
         for name, shelf in self.shelves.items():
             if shelf.output.is_symlink():
                 parts.append(Text(f"{answer_of(name)}: {shelf.output}"))

@@ -168,6 +168,8 @@ class PlanReport:
     sql: bool = False
     conditions: Conditions | None = None
     """Of a job: what its answers depend on beside its inputs."""
+    timezone: str | None = None
+    """That of the times at which a job's runs are due."""
 
     def as_json(self) -> Json:
         found: dict[str, Json] = dict(plan_to_value(self.plan))
@@ -175,6 +177,8 @@ class PlanReport:
             found["sql"] = _texts(self.plan)
         if self.conditions is not None:
             found["conditions"] = dict(self.conditions.as_value())
+        if self.timezone is not None:
+            found["timezone"] = self.timezone
         return found
 
     def as_text(self) -> RenderableType:
@@ -188,7 +192,8 @@ class PlanReport:
             case _:
                 told = self.conditions.lines() if self.conditions is not None else ()
                 parts = _sql_parts(self.plan) if self.sql else ()
-                return Group(Text(explained(self.plan)), *map(Text, told), *parts)
+                zone = [Text(f"runs are due by the clock of {self.timezone}")] if self.timezone is not None else []
+                return Group(Text(explained(self.plan)), *zone, *map(Text, told), *parts)
 
 
 @dataclass(frozen=True)
@@ -278,7 +283,8 @@ def plan(output: Output, /, sql: bool, form: str, from_now: bool, path: Path | N
             if from_now or job.query_changed():
                 report: Report = FromNow.of(job) if from_now else ChangedQuery.of(job)
             else:
-                report = PlanReport(job.plan(), form, sql, job.conditions())
+                zone = job.config.timezone if job.config.timeline.is_by_the_clock else None
+                report = PlanReport(job.plan(), form, sql, job.conditions(), zone)
         output.report(report)
         return
     if from_now:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, product
 from pathlib import Path
 from typing import TypeAlias
@@ -18,6 +19,7 @@ from slackwater.job.sections import Changes, ExpectConfig, JobConfig, JobQuery, 
 from slackwater.job.shelf import Shelf
 from slackwater.job.values import TABLE_NAME, Amount
 from slackwater.job.yaml_file import Location, Yaml
+from slackwater.time.clock import is_mistaken
 from slackwater.time.timeline import Timeline
 
 ROUNDING = 0.1
@@ -56,7 +58,11 @@ def wrong_between_keys(job: JobConfig) -> Iterator[Wrong]:
 
 def _timeline(job: JobConfig) -> Iterator[Wrong]:
     """Each of the three keys is tried with what is right so far, so that the error stands at the key it is about."""
-    yield from _tried(("schedule",), lambda: Timeline.of(job.schedule))
+    mistaken = {index: time for index, time in enumerate(job.schedule) if is_mistaken(time)}
+    for index, time in mistaken.items():
+        yield from _tried(("schedule", index), partial(Timeline.of, [time]))
+    if not mistaken:
+        yield from _tried(("schedule",), lambda: Timeline.of(job.schedule))
     if job.weights is not None:
         weights = job.weights
         yield from _tried(("weights",), lambda: Timeline.of(_numbered(job), weights))

@@ -6,8 +6,9 @@ the plan that was in force then. So a crash at any point leaves the one plan or 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import count, takewhile
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from slackwater.job.prepare import Preparation
 from slackwater.job.prices import cluster_of, read_prices
 from slackwater.job.replan import Proposal, Rest
 from slackwater.job.runner import Progress
-from slackwater.job.schedule import timeline_of
+from slackwater.job.schedule import rescheduled, timeline_of
 from slackwater.job.sections import JobConfig
 from slackwater.job.sources import Source
 from slackwater.job.store import Cycle, CycleRecord, Expected, RevisionRecord, SourceColumns, Store, remove
@@ -85,8 +86,20 @@ class Cycles:
             return Conditions.of_cycle(cycle.record())
         return Conditions.of_session(self.preparation.session())
 
-    def begin(self, progress: Progress) -> Cycle:
-        """A new cycle, planned over the sources as they are."""
+    def next_time(self, cycle: Cycle, committed: Collection[int]) -> str | None:
+        """The time of the first run that is not committed, by the schedule as it is now; None where all are."""
+        times = cycle.plan().times
+        if self.rescheduled(cycle):
+            done = len(list(takewhile(committed.__contains__, count(1))))
+            times = rescheduled(cycle.plan(), done, self.config.timeline, self.config.queries).times
+        return next((time for run, time in enumerate(times, start=1) if run not in committed), None)
+
+    def is_complete(self, cycle: Cycle) -> bool:
+        """Whether all runs of a cycle are committed."""
+        return self.next_time(cycle, {manifest.run for manifest in cycle.readable()}) is None
+
+    def begin(self, progress: Progress, day: date | None = None) -> Cycle:
+        """A new cycle, planned over the sources as they are; where runs are due by a clock it is of a day."""
         cycles = self.store.cycles()
         cycle = self.store.cycle(cycles[-1].number + 1 if cycles else 1)
         if cycle.directory.exists():
@@ -104,6 +117,7 @@ class Cycles:
                 job=self.config.name,
                 number=cycle.number,
                 started=now(),
+                day=day.isoformat() if day is not None else None,
                 fingerprint=fingerprint(self.config),
                 sources={n: SourceColumns(columns=_columns(s.fields)) for n, s in sources.items()},
                 outputs=outputs or (),
@@ -123,17 +137,17 @@ class Cycles:
         self, cycle: Cycle, committed: Mapping[int, Manifest], skipped: Sequence[str], progress: Progress
     ) -> None:
         """Plans the rest anew where there is a reason and it pays; a run that was pinned goes on as it was planned."""
-        rescheduled, manifests = self.rescheduled(cycle), _first_runs(committed)
+        changed_times, manifests = self.rescheduled(cycle), _first_runs(committed)
         if len(manifests) < len(committed):
             return  # a run in between is done again first
         following = len(manifests) + 1
-        if rescheduled or skipped:
+        if changed_times or skipped:
             cycle.pins_file(following).unlink(missing_ok=True)  # nothing of it is to be seen, and it is another run now
         elif cycle.pins_file(following).exists():
             return
-        found = Rest(self.preparation, cycle, manifests).proposal(self.config.replan, rescheduled, skipped)
+        found = Rest(self.preparation, cycle, manifests).proposal(self.config.replan, changed_times, skipped)
         if found is None:
-            if rescheduled:  # of what is over already
+            if changed_times:  # of what is over already
                 cycle.write_record(cycle.record().model_copy(update={"fingerprint": fingerprint(self.config)}))
             return
         for reason in found.reasons:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +32,7 @@ from slackwater.job.config import find_job, load_job
 from slackwater.job.counting import SourceStatistics
 from slackwater.job.cycles import Cycles
 from slackwater.job.damage import damaged_file, damaged_states
+from slackwater.job.due import Asked, Calendar, Clock, system_clock
 from slackwater.job.forecasts import SourceForecast, forecasts, today
 from slackwater.job.inputs import pinned_inputs
 from slackwater.job.lock import JobLock
@@ -46,6 +48,7 @@ from slackwater.job.shelf import Shelf
 from slackwater.job.status import Status, status_of
 from slackwater.job.store import Cycle, Store, remove
 from slackwater.job.tidy import Cleaned, all_of, emptied, size_of, spent
+from slackwater.job.turns import Turn, following, turns
 from slackwater.job.verify import Verdict, Verification, output_fields_of
 from slackwater.job.work import Work
 from slackwater.plan.plan import ONLY, Plan
@@ -67,23 +70,28 @@ class Job:
         methods: tuple[str, ...] | None = None,
         prices: ClusterPrices | None = None,
         history: History | None = None,
+        clock: Clock | None = system_clock,
     ) -> None:
         """`statistics`, where they are known, take the place of what the job would count and guess.
 
         `methods` are those to plan with, to compare; by default all. `prices` are those of a cluster that is known,
-        `history` is what days before have counted, where that is to take the place of the job's own cycles.
+        `history` is what days before have counted, where that is to take the place of the job's own cycles. `clock`
+        says the time; without one no run is due by itself, and each call of `run` takes the next.
         """
         self.config = config
         self.store = Store(config.state, {name: Shelf(query.output.path) for name, query in config.queries.items()})
         self._session = session
+        self._clock = clock
         self._preparation = Preparation(config, self.store, self.session, statistics, methods, prices, history)
         self._cycles = Cycles(self._preparation)
 
     @staticmethod
-    def open(path: str | Path | None = None, session: Session | None = None) -> Job:
+    def open(
+        path: str | Path | None = None, session: Session | None = None, *, clock: Clock | None = system_clock
+    ) -> Job:
         """The job of a file, of a directory or, by default, of where we are."""
         place = Path(path) if path is not None else Path.cwd()
-        return Job(load_job(find_job(place) if place.is_dir() else place), session)
+        return Job(load_job(find_job(place) if place.is_dir() else place), session, clock=clock)
 
     def session(self) -> Session:
         """The job's Spark, started when it is first needed."""
@@ -127,13 +135,17 @@ class Job:
         self,
         at: str | int | None = None,
         *,
+        early: bool = False,
         all: bool = False,
         new_cycle: bool = False,
         skip_missed: bool = False,
         carry_over: bool = False,
         progress: Progress | None = None,
     ) -> list[Manifest]:
-        """Does the next run, the runs up to one of the schedule, or all that are left; what is committed stays.
+        """Does the runs that are due by now, and none that is not; what is committed stays.
+
+        Where the times of the schedule are names, nothing is due by itself: the next run is done. So it is with
+        `early`; with `at` all runs up to one of the schedule, with `all` those that are left, due or not.
 
         Runs before `at` that were missed are made up for first or, with `skip_missed`, left out of the cycle. Before
         each run the rest is planned anew where something is not as it was expected. Where a query has changed, the
@@ -141,30 +153,32 @@ class Job:
         """
         if at is not None:
             self._run_number(at, self.config.timeline)
+        asked, told = Asked(at, early, all), progress or Silent()
         with JobLock(self.store.lock_file) as lock:
             for shelf in self.store.shelves.values():
                 shelf.check()
             self._show_last()
             if carry_over:
-                self._cycles.carry_over(progress or Silent())
-            return self._run(at, all, new_cycle, skip_missed, progress or Silent(), lock)
+                self._cycles.carry_over(told)
+            done: list[Manifest] = []
+            for turn in turns(
+                self._cycles, self._calendar(), asked, told, new_cycle=new_cycle, skip_missed=skip_missed
+            ):
+                done += self._runs_of(turn, skip_missed, told, lock)
+            return done
 
-    def _run(
-        self,
-        at: str | int | None,
-        all: bool,
-        new_cycle: bool,
-        skip_missed: bool,
-        progress: Progress,
-        lock: JobLock,
-    ) -> list[Manifest]:
-        cycle = None if new_cycle else self._cycles.open()
-        if cycle is None:
-            cycle = self._cycles.begin(progress)
+    def _calendar(self) -> Calendar | None:
+        """The days of the schedule, at this moment."""
+        calendar = Calendar.of(self.config, self._clock)
+        return calendar.at_this_moment() if calendar is not None else None
+
+    def _runs_of(self, turn: Turn, skip_missed: bool, progress: Progress, lock: JobLock) -> list[Manifest]:
+        """Does the runs of a cycle that are asked for."""
+        cycle, at = turn.cycle, turn.asked.at
         committed = self._committed(cycle, progress)
         skipped = self._missed(cycle, committed, at) if skip_missed else []
         done: list[Manifest] = []
-        while (all or not done) if at is None else not self._is_over(cycle, committed, at):
+        while self._goes_on(turn, committed, done):
             self._cycles.revise(cycle, committed, skipped, progress)
             skipped = []
             timeline = self._cycles.timeline(cycle)
@@ -177,6 +191,17 @@ class Job:
             self._show_last()
             learn(self.store.prices_file, cluster_of(self.config.spark), committed[run])
         return done
+
+    def _goes_on(self, turn: Turn, committed: Mapping[int, Manifest], done: Sequence[Manifest]) -> bool:
+        """Whether a cycle has, or may have, one more run to do."""
+        if turn.asked.at is not None:
+            return not self._is_over(turn.cycle, committed, turn.asked.at)
+        if turn.asked.all:
+            return True
+        if turn.asked.early or turn.is_due is None:
+            return not done
+        time = self._cycles.next_time(turn.cycle, committed.keys())
+        return time is not None and turn.is_due(time)
 
     def _is_over(self, cycle: Cycle, committed: Mapping[int, Manifest], at: str | int) -> bool:
         """Whether all runs up to one are done; then what waits, or does not, is for a later run to look at."""
@@ -304,7 +329,8 @@ class Job:
         """Where the job stands."""
         cycle = self._cycles.open()
         rescheduled = self._cycles.rescheduled(cycle) if cycle is not None else ()
-        return status_of(self.config, cycle, self._cycles.timeline(cycle), rescheduled)
+        found = status_of(self.config, cycle, self._cycles.timeline(cycle), rescheduled)
+        return replace(found, following=following(self._cycles, self._calendar()))
 
     def history(self) -> list[Manifest]:
         """All committed runs, of all cycles, whose manifests are not damaged."""

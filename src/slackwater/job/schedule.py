@@ -12,7 +12,8 @@ from itertools import pairwise
 from slackwater.catalog.statistics import Arrival
 from slackwater.errors import UserError
 from slackwater.plan.plan import Plan, Purpose
-from slackwater.time.timeline import Timeline, minutes
+from slackwater.time.clock import minutes
+from slackwater.time.timeline import Timeline
 
 
 def timeline_of(plan: Plan) -> Timeline:

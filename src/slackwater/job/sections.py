@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import tzinfo
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -35,7 +36,9 @@ from slackwater.job.values import (
     QueryText,
     Refused,
     Setting,
+    TimeZone,
     Tolerance,
+    zone_named,
 )
 from slackwater.plan.plan import ONLY
 from slackwater.sql.statement import without_end
@@ -246,6 +249,9 @@ class JobConfig(Section):
         ),
     ] = {}
     schedule: Annotated[tuple[str, ...], Field(description="The runs, from early to late.", min_length=1)]
+    timezone: Annotated[TimeZone, Field(description="The time zone of the schedule's times, e.g. Europe/Berlin.")] = (
+        "UTC"
+    )
     weights: Annotated[
         tuple[Price, ...] | None,
         Field(description="The price of a unit of work at each run; by default 1."),
@@ -294,6 +300,11 @@ class JobConfig(Section):
         if self.query is not None and self.output is not None:
             found[ONLY] = JobQuery(ONLY, self.query, self.output, self.deliver)
         return found
+
+    @property
+    def zone(self) -> tzinfo:
+        """The time zone in which runs are due."""
+        return zone_named(self.timezone)
 
     @cached_property
     def timeline(self) -> Timeline:

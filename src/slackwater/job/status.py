@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from slackwater.errors import StateError
 from slackwater.job.conditions import Conditions
+from slackwater.job.due import NextRun
 from slackwater.job.inputs import known_files
 from slackwater.job.manifest import Manifest
 from slackwater.job.pins import arrived, listed
@@ -46,6 +47,8 @@ class Status:
     """What of the schedule has changed since, and is taken up by the next run."""
     conditions: Conditions = field(default_factory=Conditions)
     """What answers of the cycle depend on beside its inputs."""
+    following: NextRun | None = None
+    """When the next run is due, of this cycle or of the next; None where runs are not due by a clock."""
 
     @property
     def next(self) -> RunStatus | None:

@@ -77,6 +77,8 @@ class CycleRecord(Record):
     job: str
     number: int
     started: str
+    day: str | None = None
+    """The day of the schedule that it is of, in the job's time zone; None where runs are not due by a clock."""
     fingerprint: dict[str, str]
     sources: dict[str, SourceColumns]
     outputs: Columns = ()

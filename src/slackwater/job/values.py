@@ -12,8 +12,11 @@ import os.path
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
+from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo, WithJsonSchema
 
@@ -206,6 +209,34 @@ Factor: TypeAlias = Annotated[
     WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 1}, {"const": NEVER}]}, mode="validation"),
 ]
 """A factor above one; None for never."""
+
+
+# -- time zones --------------------------------------------------------------------------------------------------------
+
+
+def zone_named(name: str) -> tzinfo:
+    """A time zone by the name that the IANA database has for it; UTC needs no database."""
+    return UTC if name == "UTC" else ZoneInfo(name)
+
+
+def _time_zone(told: object) -> str:
+    if not isinstance(told, str):
+        raise Refused(f"must be the name of a time zone, not {shown(told)}", "e.g. Europe/Berlin")
+    try:
+        zone_named(told)
+    except (KeyError, ValueError, OSError):  # unknown, no name at all, or a directory of the database
+        known = available_timezones()
+        hint = did_you_mean(told, sorted(known)) if get_close_matches(told, known) else "e.g. Europe/Berlin or UTC"
+        if not known:
+            hint = "this machine has no database of time zones: install the package tzdata"
+        raise Refused(f"is no time zone: {told}", hint) from None
+    return told
+
+
+TimeZone: TypeAlias = Annotated[
+    str, PlainValidator(_time_zone), WithJsonSchema({"type": "string", "minLength": 1}, mode="validation")
+]
+"""The name of a time zone."""
 
 
 # -- lists and settings ------------------------------------------------------------------------------------------------

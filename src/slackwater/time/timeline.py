@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from slackwater.errors import UserError, did_you_mean
+from slackwater.time.clock import is_mistaken, minutes
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +36,7 @@ class Timeline:
         if len(set(names)) != len(names):
             twice = next(n for n in names if names.count(n) > 1)
             raise UserError(f"the schedule has {twice} twice")
-        if all(minutes(n) is not None for n in names) and list(names) != sorted(names, key=lambda n: minutes(n) or 0):
-            raise UserError(
-                f"the schedule is not in order: {', '.join(names)}", hint="write the runs from early to late"
-            )
+        _check_clock(names)
         prices = tuple(float(w) for w in weights) if weights is not None else (1.0,) * len(names)
         if len(prices) != len(names):
             raise UserError(f"{len(prices)} weights for {len(names)} runs", hint="one weight a run")
@@ -62,6 +61,11 @@ class Timeline:
         """The runs that deliver the answer of a query: all that deliver, unless it has some of its own."""
         return dict(self.by_query).get(query, self.deliver) & self.deliver
 
+    @property
+    def is_by_the_clock(self) -> bool:
+        """Whether its times are times of the clock; else they are names, and mean only an order."""
+        return all(minutes(time) is not None for time in self.times)
+
     def weight(self, run: int) -> float:
         return self.weights[run - 1]
 
@@ -69,10 +73,24 @@ class Timeline:
         return self.times[run - 1]
 
 
-def minutes(name: str) -> int | None:
-    """A time of the clock in minutes; None where it is only a name."""
-    hours, colon, past = name.partition(":")
-    return int(hours) * 60 + int(past) if colon and hours.isdigit() and past.isdigit() else None
+def _check_clock(names: tuple[str, ...]) -> None:
+    """Times of the clock are right, in order and not mixed with names, for runs are due by them."""
+    for name in filter(is_mistaken, names):
+        raise UserError(f"{name} is no time of the clock", hint="write hours and minutes, from 0:00 to 24:00")
+    times = [name for name in names if minutes(name) is not None]
+    if times and len(times) < len(names):
+        other = next(name for name in names if minutes(name) is None)
+        hint = "write every run as a time such as 14:00, or none"
+        raise UserError(f"the schedule mixes times of the clock, {times[0]}, with names, {other}", hint=hint)
+    if len({minutes(name) for name in times}) < len(times):
+        twice = next(b for a, b in pairwise(sorted(times, key=_minutes)) if minutes(a) == minutes(b))
+        raise UserError(f"the schedule has {twice} twice")
+    if times != sorted(times, key=_minutes):
+        raise UserError(f"the schedule is not in order: {', '.join(names)}", hint="write the runs from early to late")
+
+
+def _minutes(time: str) -> int:
+    return minutes(time) or 0
 
 
 def _delivering(times: tuple[str, ...], deliver: str | Iterable[str | int]) -> frozenset[int]:
