@@ -88,7 +88,7 @@ def test_a_line_for_every_answer(room: Room, said: Said) -> None:
     assert status[-3:] == [f"the answer of {name}: {out / name}" for name in ("gross", "busy", "text")]
     history = said("history").splitlines()
     assert history[0].split()[5:8] == ["gross", "busy", "text"]
-    assert history[1].split()[-6:-4] == ["1", "3"]
+    assert history[1].split()[-7:-5] == ["1", "3"]
     told = json.loads(said("history", "--json"))["runs"]
     assert [list(run["outputs"]) for run in told] == [["busy", "text"], ["busy", "text"], ["gross", "busy", "text"]]
     status_told = json.loads(said("status", "--json"))

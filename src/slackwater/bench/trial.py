@@ -25,6 +25,7 @@ from slackwater.catalog.statistics import Arrival, bringing
 from slackwater.cost.feedback import History
 from slackwater.engine.views import Files, quoted_text, view_of_files
 from slackwater.errors import UserError
+from slackwater.job.accounts import account_name
 from slackwater.job.config import load_job
 from slackwater.job.job import Job
 from slackwater.job.manifest import Manifest
@@ -240,6 +241,7 @@ class Trial:
         self.replanning_s = 0.0
         for cycle in self.job.store.cycles():
             own = [file(run) for run in self._timeline.runs for file in (cycle.pins_file, cycle.manifest_file)]
+            own += [cycle.directory / account_name(run) for run in self._timeline.runs]
             for path in (*own, cycle.data, self._shelf.answers):
                 if path.exists():
                     remove(path)

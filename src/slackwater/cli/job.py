@@ -8,9 +8,10 @@ from typing import ParamSpec, TypeVar
 
 import click
 
-from slackwater.cli.job_reports import CleanReport, DryRun, HistoryReport, RunReport, StatusReport, VerifyReport
+from slackwater.cli.job_reports import CleanReport, DryRun, HistoryReport, RunReport, StatusReport
 from slackwater.cli.live import Live, Notes
 from slackwater.cli.output import Output, reporting
+from slackwater.cli.verify_report import VerifyReport
 from slackwater.errors import UserError
 from slackwater.job.job import Job
 from slackwater.job.runner import Progress, Silent
@@ -83,7 +84,8 @@ def run(
         carry_over=carry_over,
         progress=progress,
     )
-    output.report(RunReport(tuple(done), job.status(), job.store.shelves))
+    job.end_command(done)
+    output.report(RunReport(job.history_of(done), job.status(), job.store.shelves))
 
 
 @click.command()
@@ -107,7 +109,7 @@ def history(output: Output, steps: bool, path: Path | None) -> None:
     Of finished cycles also what the best known alternative would have cost: see `verify --measure`.
     """
     job = Job.open(path)
-    output.report(HistoryReport(tuple(job.history()), tuple(job.config.queries), steps, tuple(job.regrets())))
+    output.report(HistoryReport(job.history(), steps, tuple(job.regrets())))
 
 
 @click.command()

@@ -10,9 +10,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from slackwater.cli.output import Json, plain
+from slackwater.cli.account_report import account_as_json, account_lines
+from slackwater.cli.output import Json
 from slackwater.cli.text import amount, plain_table, seconds, size, sql
 from slackwater.errors import counted
+from slackwater.job.accounts import Account
+from slackwater.job.history import History
 from slackwater.job.job import Job
 from slackwater.job.manifest import Manifest, StepRecord, told_apart
 from slackwater.job.regret import Regret
@@ -20,13 +23,10 @@ from slackwater.job.shelf import Shelf
 from slackwater.job.status import RunStatus, Status
 from slackwater.job.store import RevisionRecord
 from slackwater.job.tidy import Cleaned
-from slackwater.job.verify import Verdict
 from slackwater.job.work import Work
 from slackwater.plan.plan import answer_of
 
-MOST_ROWS = 10
-
-TIMES = ("wall", "CPU (expected)", "JVM CPU")
+TIMES = ("wall", "executor CPU (expected)", "total CPU")
 SIZES = (
     ("read", "bytes_read"),
     ("written", "bytes_written"),
@@ -55,14 +55,14 @@ def _as_json(manifest: Manifest) -> dict[str, Json]:
 class RunReport:
     """The runs that were just done, and what is next."""
 
-    done: tuple[Manifest, ...]
+    done: History
     status: Status
     shelves: Mapping[str, Shelf]
 
     def as_json(self) -> Json:
         following = self.status.next
         return {
-            "runs": [_as_json(manifest) for manifest in self.done],
+            "runs": [{**_as_json(m), "account": account_as_json(account)} for m, account in self.done.with_accounts],
             "cycle": self.status.cycle,
             "next": None if following is None else following.time,
             **_following(self.status),
@@ -74,8 +74,9 @@ class RunReport:
             by_the_clock = self.status.following is not None
             return Text.assemble("nothing is due; " if by_the_clock else "nothing to do; ", self._state())
         parts: list[RenderableType] = []
-        for manifest in self.done:
-            parts += [_run_line(manifest), *([_steps_table(manifest.steps)] if manifest.steps else []), Text()]
+        for manifest, account in self.done.with_accounts:
+            parts += [_run_line(manifest, account), *([_steps_table(manifest.steps)] if manifest.steps else [])]
+            parts += [*([account_lines(account)] if account is not None else []), Text()]
         delivered = {name: answer for manifest in self.done for name, answer in manifest.answers.items()}
         for name, shelf in self.shelves.items():
             if name in delivered:
@@ -102,20 +103,19 @@ def _following(status: Status) -> dict[str, Json]:
     return {"next_due": coming.due.isoformat(), "is_due": coming.is_due, "timezone": coming.timezone}
 
 
-def _run_line(manifest: Manifest) -> Text:
+def _run_line(manifest: Manifest, account: Account | None) -> Text:
     title = f"run {manifest.run} · {manifest.time}"
     if manifest.note:
         return Text.assemble((title, "bold cyan"), f" · {manifest.note}; committed")
-    total = manifest.total
-    cpu, process = _measured(total, "cpu_s"), _measured(total, "process_cpu_s")
+    cpu = _measured(manifest.total, "cpu_s")
     told = [f"{seconds(cpu)} executor CPU"] if cpu is not None else []
-    told += [f"{seconds(process)} CPU of the whole process"] if process is not None else []
+    told += [f"{seconds(account.cpu_s)} total CPU"] if account is not None else []
     arrived = sum(manifest.arrived.values())
     return Text.assemble((title, "bold cyan"), f" · {amount(arrived)} rows arrived · ", ", ".join(told))
 
 
 def _steps_table(steps: tuple[StepRecord, ...]) -> Table:
-    table = plain_table("step", "", "rows", "expected", "wall", "CPU (expected)", "read", "shuffled", left=2)
+    table = plain_table("step", "", "rows", "expected", "wall", "executor CPU (expected)", "read", "shuffled", left=2)
     for step in steps:
         what = "skipped: nothing arrived" if step.skipped else "computed again" if step.recomputed else step.purpose
         table.add_row(
@@ -269,8 +269,7 @@ def _state(run: RunStatus) -> str:
 class HistoryReport:
     """Committed runs and what they cost."""
 
-    runs: tuple[Manifest, ...]
-    queries: tuple[str, ...]
+    runs: History
     steps: bool
     regrets: tuple[Regret, ...] = ()
 
@@ -286,35 +285,38 @@ class HistoryReport:
             }
             for each in self.regrets
         ]
-        return {"runs": [self._run_as_json(manifest) for manifest in self.runs], "cycles": cycles}
+        return {"runs": [self._run_as_json(*each) for each in self.runs.with_accounts], "cycles": cycles}
 
-    def _run_as_json(self, manifest: Manifest) -> dict[str, Json]:
-        return {**_as_json(manifest), "expected_cpu_s": manifest.expected_cpu_s}
+    def _run_as_json(self, manifest: Manifest, account: Account | None) -> dict[str, Json]:
+        told = {"expected_cpu_s": manifest.expected_cpu_s, "account": account_as_json(account)}
+        return {**_as_json(manifest), **told}
 
     def as_text(self) -> RenderableType:
         if not self.runs:
             return Text("no run is committed yet")
-        delivered = [name or "delivered" for name in self.queries]
+        queries = self.runs.queries
+        delivered = [name or "delivered" for name in queries]
         table = plain_table("cycle", "run", "finished (UTC)", "arrived", *delivered, *TIMES, left=3)
-        for manifest in self.runs:
+        for manifest, account in self.runs.with_accounts:
             table.add_row(
                 str(manifest.cycle),
                 f"{manifest.run} · {manifest.time}" + (f" · plan {manifest.revision}" if manifest.revision > 1 else ""),
                 manifest.finished[:19].replace("T", " "),
                 amount(sum(manifest.arrived.values())),
-                *(amount(manifest.answers[name].rows) if name in manifest.answers else "" for name in self.queries),
-                seconds(_measured(manifest.total, "wall_s")),
+                *(amount(manifest.answers[name].rows) if name in manifest.answers else "" for name in queries),
+                seconds(account.wall_s if account is not None else None),
                 _beside(_measured(manifest.total, "cpu_s"), manifest.expected_cpu_s),
-                seconds(_measured(manifest.total, "process_cpu_s")),
+                seconds(account.cpu_s if account is not None else None),
             )
         parts: list[RenderableType] = [table]
         if self.regrets:
             parts += [Text(), _regrets_table(self.regrets)]
-        for manifest in self.runs if self.steps else ():
+        for manifest, account in self.runs.with_accounts if self.steps else ():
             title = f"cycle {manifest.cycle}, run {manifest.run} · {manifest.time}"
             told = ", ".join(f"{what} {size(_measured(manifest.total, name))}" for what, name in SIZES)
             parts += [Text(), Text.assemble((title, "bold cyan"), f" · {told if manifest.total else manifest.note}")]
             parts += [_steps_table(manifest.steps)] if manifest.steps else []
+            parts += [account_lines(account)] if account is not None else []
         return Group(*parts)
 
 
@@ -331,67 +333,6 @@ def _regrets_table(regrets: Sequence[Regret]) -> Table:
         lost = Text(seconds(each.lost), style="red" if each.lost > 0.05 * each.cost else "")
         table.add_row(str(each.cycle), how, each.against, seconds(each.cost), seconds(each.best), lost)
     return table
-
-
-@dataclass(frozen=True)
-class VerifyReport:
-    """Whether answers are the batch answers."""
-
-    verdicts: Mapping[str, Verdict]
-
-    def as_json(self) -> Json:
-        only, named = told_apart({name: VerdictReport(name, found).as_json() for name, found in self.verdicts.items()})
-        if only is not None:
-            return only
-        return {"equal": all(verdict.equal for verdict in self.verdicts.values()), "queries": {**named}}
-
-    def as_text(self) -> RenderableType:
-        return Group(*(VerdictReport(name, found).as_text() for name, found in self.verdicts.items()))
-
-
-@dataclass(frozen=True)
-class VerdictReport:
-    """Whether the answer of a query is the batch answer."""
-
-    query: str
-    verdict: Verdict
-
-    def as_json(self) -> Json:
-        found = self.verdict.difference
-        return {
-            "equal": self.verdict.equal,
-            "run": self.verdict.run,
-            "time": self.verdict.time,
-            "rows": self.verdict.rows,
-            "sample": self.verdict.sample,
-            "within_tolerance": found.close,
-            "ties": self.verdict.ties,
-            "missing": [[plain(cell) if cell is not None else None for cell in row] for row in found.missing[:100]],
-            "extra": [[plain(cell) if cell is not None else None for cell in row] for row in found.extra[:100]],
-        }
-
-    def as_text(self) -> RenderableType:
-        verdict, found = self.verdict, self.verdict.difference
-        about = f"{self.query}, " if self.query else ""
-        about += f"run {verdict.run} ({verdict.time}), {amount(verdict.rows)} rows"
-        if verdict.sample is not None:
-            about += f", on a sample of {100 * verdict.sample:g} %"
-        notes = (
-            [Text(f"  {counted(found.close, 'row')} equal but for the last digits of floats")] if found.close else []
-        )
-        if verdict.ties:
-            notes.append(
-                Text(f"  {counted(verdict.ties, 'row')} of the last tie of ORDER BY … LIMIT differ; both are right")
-            )
-        if verdict.equal:
-            return Group(Text.assemble((f"{about}: ", ""), ("equal to the batch answer", "bold green")), *notes)
-        more = " or more" if found.cut else ""
-        title = f"{about}: {len(found.missing)} rows are missing{more}, {len(found.extra)} too many{more}"
-        table = plain_table("", *(f.name for f in verdict.fields), left=1 + len(verdict.fields))
-        for label, rows in (("missing", found.missing), ("too many", found.extra)):
-            for row in rows[:MOST_ROWS]:
-                table.add_row(label, *(str(cell) for cell in row))
-        return Group(Text(title, style="bold red"), table, *notes)
 
 
 @dataclass(frozen=True)

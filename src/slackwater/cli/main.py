@@ -24,6 +24,7 @@ from slackwater.cli.parse import parse
 from slackwater.cli.plan import explain, plan
 from slackwater.cli.stats import stats
 from slackwater.errors import UserError
+from slackwater.job.accounts import metered_command
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
@@ -43,8 +44,17 @@ def slackwater() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line; the return value is the exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    """Run one command line; the return value is the exit code.
+
+    Without arguments it is the one that this process was started with, and is charged with all that the process takes.
+    """
+    if arguments is not None:
+        return _run(list(arguments))
+    with metered_command():
+        return _run(sys.argv[1:])
+
+
+def _run(given: list[str]) -> int:
     output = Output.asked_for(given, os.environ)
     try:
         code = slackwater.main(given, prog_name="slackwater", standalone_mode=False, obj=output)

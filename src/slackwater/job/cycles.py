@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from slackwater.algebra.schema import Field
 from slackwater.catalog.statistics import Statistics
 from slackwater.errors import Place, UserError
+from slackwater.job.accounts import Phase, charged_to
 from slackwater.job.carry import CarriedOver, carried_over
 from slackwater.job.conditions import Conditions, check_settings
 from slackwater.job.fingerprint import changed, fingerprint, is_about_time
@@ -98,6 +99,7 @@ class Cycles:
         """Whether all runs of a cycle are committed."""
         return self.next_time(cycle, {manifest.run for manifest in cycle.readable()}) is None
 
+    @charged_to(Phase.PLANNING)
     def begin(self, progress: Progress, day: date | None = None) -> Cycle:
         """A new cycle, planned over the sources as they are; where runs are due by a clock it is of a day."""
         cycles = self.store.cycles()
@@ -133,6 +135,7 @@ class Cycles:
 
     # --- planning the rest anew --------------------------------------------------------------------------------------
 
+    @charged_to(Phase.PLANNING)
     def revise(
         self, cycle: Cycle, committed: Mapping[int, Manifest], skipped: Sequence[str], progress: Progress
     ) -> None:
@@ -187,6 +190,7 @@ class Cycles:
             raise UserError("no query has changed since the cycle began", hint="`slackwater plan` shows its plan")
         return carried_over(Rest(self.preparation, cycle, _done(cycle)))
 
+    @charged_to(Phase.PLANNING)
     def carry_over(self, progress: Progress) -> None:
         """Goes on with queries that have changed."""
         cycle = self.store.current()

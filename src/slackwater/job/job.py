@@ -23,8 +23,17 @@ from typing import TYPE_CHECKING
 from slackwater.algebra.relation import Query
 from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
-from slackwater.cost.feedback import History
+from slackwater.cost.feedback import History as CountedBefore
 from slackwater.errors import StateError, UserError, did_you_mean
+from slackwater.job.accounts import (
+    Phase,
+    account_of,
+    add_to_account,
+    charged_to,
+    is_command,
+    metered_runs,
+    record_attempt,
+)
 from slackwater.job.calibrate import PASSES, ROWS, Trial, calibrate
 from slackwater.job.carry import CarriedOver
 from slackwater.job.conditions import Conditions
@@ -34,6 +43,7 @@ from slackwater.job.cycles import Cycles
 from slackwater.job.damage import damaged_file, damaged_states
 from slackwater.job.due import Asked, Calendar, Clock, system_clock
 from slackwater.job.forecasts import SourceForecast, forecasts, today
+from slackwater.job.history import History
 from slackwater.job.inputs import pinned_inputs
 from slackwater.job.lock import JobLock
 from slackwater.job.manifest import Manifest, write_record
@@ -69,7 +79,7 @@ class Job:
         statistics: Statistics | None = None,
         methods: tuple[str, ...] | None = None,
         prices: ClusterPrices | None = None,
-        history: History | None = None,
+        history: CountedBefore | None = None,
         clock: Clock | None = system_clock,
     ) -> None:
         """`statistics`, where they are known, take the place of what the job would count and guess.
@@ -93,6 +103,7 @@ class Job:
         place = Path(path) if path is not None else Path.cwd()
         return Job(load_job(find_job(place) if place.is_dir() else place), session, clock=clock)
 
+    @charged_to(Phase.START)
     def session(self) -> Session:
         """The job's Spark, started when it is first needed."""
         if self._session is None:
@@ -154,7 +165,7 @@ class Job:
         if at is not None:
             self._run_number(at, self.config.timeline)
         asked, told = Asked(at, early, all), progress or Silent()
-        with JobLock(self.store.lock_file) as lock:
+        with metered_runs(), JobLock(self.store.lock_file) as lock:
             for shelf in self.store.shelves.values():
                 shelf.check()
             self._show_last()
@@ -188,8 +199,10 @@ class Job:
                 break
             committed[run] = self._one(cycle, run, committed, progress, lock)
             done.append(committed[run])
-            self._show_last()
-            learn(self.store.prices_file, cluster_of(self.config.spark), committed[run])
+            with charged_to(Phase.COMMIT):
+                self._show_last()
+                learn(self.store.prices_file, cluster_of(self.config.spark), committed[run])
+            self._record_account(cycle, committed[run])
         return done
 
     def _goes_on(self, turn: Turn, committed: Mapping[int, Manifest], done: Sequence[Manifest]) -> bool:
@@ -202,6 +215,22 @@ class Job:
             return not done
         time = self._cycles.next_time(turn.cycle, committed.keys())
         return time is not None and turn.is_due(time)
+
+    def _record_account(self, cycle: Cycle, manifest: Manifest) -> None:
+        record_attempt(cycle, manifest.run, manifest.attempt, self.config.spark, manifest.total.get("cpu_s"))
+
+    def end_command(self, done: Sequence[Manifest]) -> None:
+        """After the runs of a command: Spark is stopped, and the account of the last run holds that too.
+
+        In a program of somebody's own, where Spark may be needed further, this does nothing.
+        """
+        if done and is_command():
+            from slackwater.spark.session import shut_down
+
+            with charged_to(Phase.END):
+                shut_down()
+            self._session = None
+            add_to_account(self.store.cycle(done[-1].cycle), done[-1])
 
     def _is_over(self, cycle: Cycle, committed: Mapping[int, Manifest], at: str | int) -> bool:
         """Whether all runs up to one are done; then what waits, or does not, is for a later run to look at."""
@@ -234,8 +263,16 @@ class Job:
             except UserError:
                 found = damaged_states(work) - suspect
                 if not found:
+                    self._record_failure(work)
                     raise
                 suspect |= found
+            except BaseException:
+                self._record_failure(work)
+                raise
+
+    def _record_failure(self, work: Work) -> None:
+        if not work.cycle.manifest_file(work.run).exists():  # else another process, which took our lock, has done it
+            record_attempt(work.cycle, work.run, work.attempt, self.config.spark)
 
     def _say_lost(self, work: Work, progress: Progress) -> None:
         for name in work.lost():
@@ -332,9 +369,14 @@ class Job:
         found = status_of(self.config, cycle, self._cycles.timeline(cycle), rescheduled)
         return replace(found, following=following(self._cycles, self._calendar()))
 
-    def history(self) -> list[Manifest]:
+    def history(self) -> History:
         """All committed runs, of all cycles, whose manifests are not damaged."""
-        return [manifest for cycle in self.store.cycles() for manifest in cycle.readable()]
+        return self.history_of([manifest for cycle in self.store.cycles() for manifest in cycle.readable()])
+
+    def history_of(self, runs: Sequence[Manifest]) -> History:
+        """Some committed runs, with their accounts."""
+        accounts = [account_of(self.store.cycle(manifest.cycle), manifest) for manifest in runs]
+        return History(tuple(runs), tuple(accounts), tuple(self.config.queries))
 
     def regrets(self) -> list[Regret]:
         """What finished cycles cost beside the best that is known of the same inputs."""

@@ -15,6 +15,7 @@ from slackwater.cost.bill import Bill
 from slackwater.cost.feedback import History
 from slackwater.engine.views import CHANGE_TYPE
 from slackwater.errors import Place, UnsupportedError, UserError
+from slackwater.job.accounts import Phase, charged_to
 from slackwater.job.batches import SourceCounts, known_counts
 from slackwater.job.counting import Counting, SourceStatistics, is_current, shown
 from slackwater.job.feedback import history_of
@@ -74,6 +75,7 @@ class Preparation:
         engine = Engine(user_aggregates(self.session()), has_catalog_of_its_own(self.session()))
         return self.plan(catalog, declared, statistics, engine), declared, engine
 
+    @charged_to(Phase.PLANNING)
     def plan(
         self,
         catalog: Catalog,
@@ -110,6 +112,7 @@ class Preparation:
             return cycle.plan().factors
         return (self.prices or read_prices(self.store.prices_file, cluster_of(self.config.spark))).factors
 
+    @charged_to(Phase.INPUTS)
     def declared(self, sources: Mapping[str, Source]) -> dict[str, tuple[Field, ...]]:
         """The columns that Spark sees in the answer of each query, over the sources as they are."""
         for name, source in sources.items():
@@ -125,6 +128,7 @@ class Preparation:
         _check_output_names(fields, query.file)
         return fields
 
+    @charged_to(Phase.INPUTS)
     def _statistics(self, sources: Mapping[str, Source], now: Mapping[str, Sequence[FilePin]]) -> Statistics:
         times = self.config.timeline.times
         cycles = whole_cycles(self.store, len(times))
@@ -134,6 +138,7 @@ class Preparation:
         found = {name: evidence(source, now[name], whole.get(name), cycles, times) for name, source in sources.items()}
         return job_statistics(sources, found, whole, self.config.timeline)
 
+    @charged_to(Phase.INPUTS)
     def statistics_so_far(
         self, sources: Mapping[str, Source], arrivals: Mapping[str, tuple[Arrival, ...]]
     ) -> Statistics:
@@ -179,6 +184,7 @@ class Preparation:
 
     # --- sources -----------------------------------------------------------------------------------------------------
 
+    @charged_to(Phase.INPUTS)
     def sources_now(self) -> dict[str, Source]:
         """The sources as they are now."""
         for name, config in self.config.sources.items():
@@ -225,6 +231,7 @@ class Preparation:
         assert config.path is not None
         return config.path, config.format.value
 
+    @charged_to(Phase.INPUTS)
     def sources_of(self, cycle: Cycle) -> dict[str, Source]:
         """The sources as they were when the cycle began."""
         record = cycle.record()

@@ -18,6 +18,7 @@ from slackwater.catalog.statistics import Arrival
 from slackwater.cost.calibration import work_in_seconds
 from slackwater.engine.program import Compiled
 from slackwater.errors import InternalError, Place, StateError, UserError
+from slackwater.job.accounts import Phase, charged_to
 from slackwater.job.inputs import check_inputs
 from slackwater.job.manifest import (
     DataFile,
@@ -78,6 +79,7 @@ class Silent:
 # --- execution -------------------------------------------------------------------------------------------------------
 
 
+@charged_to(Phase.COMMIT)
 def execute(work: Work, session: Callable[[], Session], progress: Progress, still_ours: Callable[[], None]) -> Manifest:
     """Computes a run and commits it; when that fails, nothing of it remains.
 
@@ -135,6 +137,7 @@ def discard(work: Work) -> None:
                 remove(path)
 
 
+@charged_to(Phase.STEPS)
 def _compute(
     work: Work, session: Callable[[], Session], progress: Progress
 ) -> tuple[dict[str, Measured], dict[str, float | int | None]]:

@@ -4,6 +4,7 @@
                   plan.json          the plan of its runs; plan-2.json, if the rest was planned anew, and so on
                   pins-2.json        the inputs of a run, fixed before it starts
                   run-2.json         the manifest of a committed run
+                  account-2.json     what the run took, as far as that is known
                   batch-2.json       what the batch query takes on the same inputs, where that was measured
                   data/2-<attempt>/  the states that the run wrote, a directory each
 

@@ -164,7 +164,14 @@ class measuring:
 def jvm_cpu_seconds(session: SparkSession) -> float | None:
     """CPU time of Spark's whole JVM so far, the driver's work included; only where the driver is in reach."""
     with suppress(*OUT_OF_REACH):
-        context: Any = session.sparkContext
+        return jvm_cpu_seconds_of(session.sparkContext)
+    return None
+
+
+def jvm_cpu_seconds_of(driver: SparkContext) -> float | None:
+    """The same, of a driver."""
+    with suppress(*OUT_OF_REACH):
+        context: Any = driver
         java, new_array = context._jvm.java.lang, context._gateway.new_array
         bean = java.management.ManagementFactory.getOperatingSystemMXBean()
         # The bean's own class is closed to py4j, its interface is not.

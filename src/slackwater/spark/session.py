@@ -17,8 +17,10 @@ import logging
 import os
 import shutil
 import socket
+import subprocess
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -38,6 +40,7 @@ GIB = 1 << 30
 LOOPBACK = "127.0.0.1"
 CONNECT_PORT = 15002
 SECONDS_TO_ANSWER = 5.0
+SECONDS_TO_END = 10.0
 LOCAL_PARTITIONS = 8
 SPARKS_PARTITIONS = 200
 """Partitions of an exchange: in sessions on this machine, and where nothing is said of it."""
@@ -213,6 +216,21 @@ def _start(app_name: str, master: str, conf: dict[str, str | int | bool]) -> Non
             f"Spark did not start on Java {java.version} at {java.home}{where}: {_start_error(error)}",
             hint=_last_lines(log) or "run `slackwater doctor` to see what is installed",
         ) from error
+
+
+def shut_down() -> None:
+    """Ends the JVM that this process has started, if any, and waits until it is gone; then there is no session."""
+    gateway = SparkContext._gateway
+    process = getattr(gateway, "proc", None)
+    if gateway is None or process is None:
+        return
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    with suppress(OSError, Py4JError):
+        gateway.shutdown()
+    with suppress(OSError):
+        process.stdin.close()  # by which the JVM learns that Python has ended: it stops Spark in its own shutdown hooks
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(SECONDS_TO_END)
 
 
 def _start_error(error: PySparkException | Py4JError) -> str:

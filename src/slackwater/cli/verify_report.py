@@ -1,0 +1,78 @@
+"""Whether answers are the batch answers, as `verify` shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from slackwater.cli.output import Json, plain
+from slackwater.cli.text import amount, plain_table
+from slackwater.errors import counted
+from slackwater.job.manifest import told_apart
+from slackwater.job.verify import Verdict
+
+MOST_ROWS = 10
+
+
+@dataclass(frozen=True)
+class VerifyReport:
+    """Whether answers are the batch answers."""
+
+    verdicts: Mapping[str, Verdict]
+
+    def as_json(self) -> Json:
+        only, named = told_apart({name: VerdictReport(name, found).as_json() for name, found in self.verdicts.items()})
+        if only is not None:
+            return only
+        return {"equal": all(verdict.equal for verdict in self.verdicts.values()), "queries": {**named}}
+
+    def as_text(self) -> RenderableType:
+        return Group(*(VerdictReport(name, found).as_text() for name, found in self.verdicts.items()))
+
+
+@dataclass(frozen=True)
+class VerdictReport:
+    """Whether the answer of a query is the batch answer."""
+
+    query: str
+    verdict: Verdict
+
+    def as_json(self) -> Json:
+        found = self.verdict.difference
+        return {
+            "equal": self.verdict.equal,
+            "run": self.verdict.run,
+            "time": self.verdict.time,
+            "rows": self.verdict.rows,
+            "sample": self.verdict.sample,
+            "within_tolerance": found.close,
+            "ties": self.verdict.ties,
+            "missing": [[plain(cell) if cell is not None else None for cell in row] for row in found.missing[:100]],
+            "extra": [[plain(cell) if cell is not None else None for cell in row] for row in found.extra[:100]],
+        }
+
+    def as_text(self) -> RenderableType:
+        verdict, found = self.verdict, self.verdict.difference
+        about = f"{self.query}, " if self.query else ""
+        about += f"run {verdict.run} ({verdict.time}), {amount(verdict.rows)} rows"
+        if verdict.sample is not None:
+            about += f", on a sample of {100 * verdict.sample:g} %"
+        notes = (
+            [Text(f"  {counted(found.close, 'row')} equal but for the last digits of floats")] if found.close else []
+        )
+        if verdict.ties:
+            notes.append(
+                Text(f"  {counted(verdict.ties, 'row')} of the last tie of ORDER BY … LIMIT differ; both are right")
+            )
+        if verdict.equal:
+            return Group(Text.assemble((f"{about}: ", ""), ("equal to the batch answer", "bold green")), *notes)
+        more = " or more" if found.cut else ""
+        title = f"{about}: {len(found.missing)} rows are missing{more}, {len(found.extra)} too many{more}"
+        table = plain_table("", *(f.name for f in verdict.fields), left=1 + len(verdict.fields))
+        for label, rows in (("missing", found.missing), ("too many", found.extra)):
+            for row in rows[:MOST_ROWS]:
+                table.add_row(label, *(str(cell) for cell in row))
+        return Group(Text(title, style="bold red"), table, *notes)
