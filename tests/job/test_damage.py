@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest.mock import patch
 
+import pyarrow.parquet as pq
 import pytest
 from tests.job.duck import without_spark
 from tests.job.room import THREE_ARRIVALS, Heard, Room, expected
@@ -18,6 +19,7 @@ from tests.job.test_work import runs, state_files
 
 from slackwater.errors import StateError, UserError
 from slackwater.job.damage import is_sound
+from slackwater.job.manifest import write_record
 from slackwater.job.store import Cycle
 from slackwater.spark.session import Session
 
@@ -149,12 +151,60 @@ def test_a_state(room: Room, session: Session, harm: Callable[[Path], object]) -
     heard = Heard()
     room.job(session).run(progress=heard)
     assert room.answer() == expected(THREE_ARRIVALS)
-    if harm is not flip:  # DuckDB does not look at checksums
-        assert [str(path) in note for note in heard.notes] == [True]
+    assert [str(path) in note for note in heard.notes] == [True]
+
+
+def test_a_state_replaced_by_another_of_the_same_length(room: Room, session: Session) -> None:
+    """Whole as a parquet file, and not what the run wrote."""
+    (path,) = state_files(room, "sales_returns_partial_v2")
+    table = pq.ParquetFile(path).read()
+    length = path.stat().st_size
+    pq.write_table(table.take(list(range(table.num_rows))[::-1]), path)
+    assert path.stat().st_size == length
+    heard = Heard()
+    room.job(session).run(progress=heard)
+    assert [str(path) in note for note in heard.notes] == [True]
+    assert room.answer() == expected(THREE_ARRIVALS)
+
+
+def test_files_beside_those_of_a_state_are_not_read(room: Room, session: Session) -> None:
+    (path,) = state_files(room, "sales_returns_partial_v2")
+    other = path.with_name("part-00001.parquet")
+    other.write_bytes(path.read_bytes())
+    heard = Heard()
+    room.job(session).run(progress=heard)
+    note = f"{other}: this is no file of state sales_returns_partial_v2 and is not read; remove it"
+    assert heard.notes == [note]
+    assert room.answer() == expected(THREE_ARRIVALS)
+
+
+def without_checksums(room: Room) -> None:
+    """Rewrites the manifests as older versions wrote them."""
+    for run in (1, 2):
+        path = cycle_of(room).manifest_file(run)
+        manifest = cycle_of(room).manifest(run)
+        assert manifest is not None
+        states = {
+            name: state.model_copy(
+                update={"files": tuple(f.model_copy(update={"checksum": None}) for f in state.files)}
+            )
+            for name, state in manifest.states.items()
+        }
+        path.unlink()
+        write_record(path, manifest.model_copy(update={"states": states}))
+
+
+def test_manifests_of_older_versions_have_no_checksums(room: Room, session: Session) -> None:
+    without_checksums(room)
+    heard = Heard()
+    room.job(session).run(progress=heard)
+    assert heard.notes == []
+    assert room.answer() == expected(THREE_ARRIVALS)
 
 
 def test_states_that_turn_out_to_be_damaged_one_after_the_other(room: Room, session: Session) -> None:
     """They look whole, and the second is only read because the first must be computed again."""
+    without_checksums(room)
     paths = [state_files(room, f"sales_returns_partial_v{run}")[0] for run in (2, 1)]
     for path in paths:
         path.write_bytes(b"PAR1" + b"\0" * (path.stat().st_size - 4))

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.job.room import Arrival, Room, Row
+from tests.job.room import Arrival, Heard, Room, Row
 
 from slackwater.engine.by_key import buckets_of
 from slackwater.spark.session import Session
@@ -84,3 +84,21 @@ def test_a_lost_state_is_made_again_and_parts_that_disagree_are_plain_files(tmp_
     assert buckets_of(["a.in8", "b.in8"]) == 8
     assert buckets_of(["a.in8", "b.in3"]) is None
     assert buckets_of(["a.in8", "b"]) is None
+
+
+def test_a_file_beside_those_of_a_state_is_not_read(tmp_path: Path, spark: Session) -> None:
+    """A table by key would read whatever lies in its directory, so the state is read file by file."""
+    room = Room(tmp_path / "room", query=QUERY, arrivals=ARRIVALS, sources=SOURCES, settings={"deliver": "final"})
+    for run in (1, 2):
+        room.arrive(run)
+        room.job(spark).run()
+    room.arrive(3)
+    work = room.job(spark).work(3)
+    name = next(name for name in sorted(work.reads & work.states.keys()) if ".in8" in work.paths[name][0])
+    own = room.state / work.paths[name][0]
+    other = own.with_name(own.name.replace("part-", "part-9"))
+    shutil.copy(own, other)
+    heard = Heard()
+    room.job(spark).run(progress=heard)
+    assert heard.notes == [f"{other}: this is no file of state {name} and is not read; remove it"]
+    assert room.answer() == answer(ARRIVALS)

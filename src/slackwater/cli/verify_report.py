@@ -44,6 +44,8 @@ class VerdictReport:
         found = self.verdict.difference
         return {
             "equal": self.verdict.equal,
+            "link": self.verdict.link or None,
+            "shown_run": self.verdict.shown,
             "run": self.verdict.run,
             "time": self.verdict.time,
             "rows": self.verdict.rows,
@@ -67,6 +69,10 @@ class VerdictReport:
             notes.append(
                 Text(f"  {counted(verdict.ties, 'row')} of the last tie of ORDER BY … LIMIT differ; both are right")
             )
+        if verdict.link:
+            notes.append(Text(f"  {verdict.link}", style="bold red"))
+        if verdict.shown is not None:
+            notes.append(Text(f"  the output shows the answer of run {verdict.shown}"))
         if verdict.equal:
             return Group(Text.assemble((f"{about}: ", ""), ("equal to the batch answer", "bold green")), *notes)
         more = " or more" if found.cut else ""

@@ -1,7 +1,8 @@
 """States that look whole and are not: found by reading every byte, once Spark has failed over them.
 
-Before a run only the lengths of files are looked at, for that costs nothing. Spark notices the rest while it reads:
-parquet and, on a local disk, a file of checksums beside each data file, which Hadoop writes and verifies.
+Before a run only the lengths of files and checksums of their footers and of a sample are looked at, for that costs
+little. Spark notices the rest while it reads: parquet and, on a local disk, a file of checksums beside each data file,
+which Hadoop writes and verifies.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from slackwater.job.data_files import is_whole
 from slackwater.job.work import Work
 
 _MAGIC = b"crc\0"
@@ -32,7 +34,7 @@ def damaged_file(work: Work, name: str) -> Path | None:
     state = work.states.get(name)
     for file in state.files if state is not None else ():
         path = work.store.state / file.path
-        if not path.is_file() or path.stat().st_size != file.size or not is_sound(path):
+        if not is_whole(path, file) or not is_sound(path):
             return path
     return None
 

@@ -24,7 +24,7 @@ from slackwater.algebra.relation import Query
 from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
 from slackwater.cost.feedback import History as CountedBefore
-from slackwater.errors import StateError, UserError, did_you_mean
+from slackwater.errors import StateError, UserError, counted, did_you_mean
 from slackwater.job.accounts import (
     Phase,
     account_of,
@@ -278,6 +278,9 @@ class Job:
         for name in work.lost():
             where = damaged_file(work, name) or self.store.state
             progress.note(f"{where}: state {name} is missing or damaged; computing it again from its inputs")
+        for name, paths in work.beside.items():
+            more = f" (and {counted(len(paths) - 1, 'more file')})" if len(paths) > 1 else ""
+            progress.note(f"{paths[0]}: this is no file of state {name} and is not read{more}; remove it")
 
     def _work(
         self,
@@ -474,7 +477,8 @@ class Job:
         with suppress(UserError):
             bound = bound_query(query, Catalog.of(source.schema for source in sources.values()), fields)
         shelf = self.store.shelves[name]
-        return Verification(query, shelf, sources, pins, manifest, fields, bound, self.config.tolerance)
+        last = self.store.last_delivered(name)
+        return Verification(query, shelf, sources, pins, manifest, fields, bound, self.config.tolerance, last)
 
     def _query_name(self, query: str | None) -> str:
         known = list(self.config.queries)

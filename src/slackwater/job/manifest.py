@@ -41,6 +41,8 @@ class DataFile(Record):
     size: int
     rows: int | None
     """None where the format does not say."""
+    checksum: str | None = None
+    """Of its footer and of a sample of the rest; manifests of older versions have none."""
 
 
 class StateRecord(Record):

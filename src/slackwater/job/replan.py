@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from slackwater.catalog.statistics import Arrival, Statistics
 from slackwater.catalog.table import Catalog
 from slackwater.cost.objective import Vector
+from slackwater.job.data_files import all_whole
 from slackwater.job.forecasts import arrival_of
 from slackwater.job.inputs import known_files
 from slackwater.job.manifest import Manifest, now
@@ -20,7 +21,6 @@ from slackwater.job.pins import arrived
 from slackwater.job.planning import Planned
 from slackwater.job.prepare import Engine, Preparation
 from slackwater.job.schedule import dealt_out, rescheduled, timeline_of
-from slackwater.job.shelf import all_whole
 from slackwater.job.sources import Source
 from slackwater.job.store import Cycle, CycleRecord, Expected, RevisionRecord
 from slackwater.job.surprise import surprising_arrivals, surprising_states

@@ -11,14 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from slackwater.catalog.statistics import Arrival
 from slackwater.cost.calibration import work_in_seconds
 from slackwater.engine.program import Compiled
-from slackwater.errors import InternalError, Place, StateError, UserError
+from slackwater.errors import InternalError, StateError, UserError
 from slackwater.job.accounts import Phase, charged_to
+from slackwater.job.data_files import data_file, files_in, rows_of_file
 from slackwater.job.inputs import check_inputs
 from slackwater.job.manifest import (
     DataFile,
@@ -259,19 +257,9 @@ def _files(target: Target, work: Work) -> tuple[DataFile, ...]:
     if not (directory / "_SUCCESS").exists():
         raise InternalError(f"{directory} has no _SUCCESS after a step that succeeded")
     base = directory.parent if target.compiled.is_answer else work.store.state
-    found = [path for path in sorted(directory.iterdir()) if not path.name.startswith(("_", "."))]
-    return tuple(DataFile(path=p.relative_to(base).as_posix(), size=p.stat().st_size, rows=_rows(p)) for p in found)
-
-
-def _rows(path: Path) -> int | None:
-    if path.suffix != ".parquet":
-        return None
-    try:
-        return int(pq.read_metadata(path).num_rows)
-    except (OSError, pa.ArrowException) as error:
-        raise StateError(f"this file was just written and cannot be read: {error}", place=Place(str(path))) from None
+    return tuple(data_file(path, base) for path in files_in(directory))
 
 
 def _written_rows(directory: Path) -> int | None:
-    files = [_rows(path) for path in directory.glob("*.parquet")] if directory.is_dir() else []
+    files = [rows_of_file(path) for path in directory.glob("*.parquet")] if directory.is_dir() else []
     return sum(rows or 0 for rows in files) if files else None

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from slackwater.errors import Place, StateError, UserError
-from slackwater.job.manifest import DataFile, OutputRecord, sync_directory
+from slackwater.job.data_files import all_whole
+from slackwater.job.manifest import OutputRecord, sync_directory
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,15 @@ class Shelf:
             return None
         return self.answers / self.output.readlink().name
 
+    def link_problem(self, directory: str) -> str:
+        """Why the output's path does not show an answer, in words; nothing where it does."""
+        if not self.output.is_symlink():
+            gone = "the link to the last answer is gone"
+            return "there is something here that Slackwater did not write" if self.output.exists() else gone
+        if self.shown != self.answers / directory:
+            return f"the link shows {self.output.readlink()}, and should show {self.answers.name}/{directory}"
+        return "" if self.output.is_dir() else f"the link shows {self.output.readlink()}, and that is gone"
+
     def publish(self, directory: str) -> None:
         """Makes an answer the one that the output's path shows, by one rename."""
         self.check()
@@ -62,7 +71,7 @@ class Shelf:
         sync_directory(self.output.parent)
 
     def holds(self, answer: OutputRecord) -> bool:
-        """Whether an answer has all its files, each as long as it was."""
+        """Whether an answer has all its files, each as it was written."""
         return all_whole(self.answers, answer.files)
 
     def listed(self, prefix: str = "") -> list[Path]:
@@ -75,8 +84,3 @@ class Shelf:
         """Links that were about to be shown when a process died."""
         links = f".{glob.escape(self.output.name)}.*.link"
         return list(self.output.parent.glob(links)) if self.output.parent.is_dir() else []
-
-
-def all_whole(base: Path, files: Iterable[DataFile]) -> bool:
-    """Whether files are there, each as long as it was."""
-    return all((base / f.path).is_file() and (base / f.path).stat().st_size == f.size for f in files)

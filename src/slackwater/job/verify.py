@@ -13,6 +13,7 @@ from slackwater.engine.program import compile_query
 from slackwater.engine.views import Files, view_of_files, view_of_query
 from slackwater.errors import Place, StateError
 from slackwater.job.answers import options_to_read
+from slackwater.job.inputs import check_inputs
 from slackwater.job.manifest import Manifest, OutputRecord
 from slackwater.job.pins import Pins
 from slackwater.job.sections import JobQuery
@@ -41,10 +42,19 @@ class Verdict:
     sample: float | None = None
     ties: int = 0
     """Rows that stand for others of the last tie of an ORDER BY … LIMIT, either of which is right."""
+    link: str = ""
+    """What is wrong with the output's link, in words; nothing where it shows the last answer."""
+    shown: int | None = None
+    """The run whose answer the output's path shows, where that is not the one that was verified."""
 
     @property
     def equal(self) -> bool:
         return self.difference.is_none
+
+    @property
+    def sound(self) -> bool:
+        """Whether the answer is the batch answer, and the output's path shows the last one."""
+        return self.equal and not self.link
 
 
 @dataclass(frozen=True)
@@ -60,6 +70,8 @@ class Verification:
     bound: Query | None
     """The bound query, where it could be bound."""
     tolerance: float
+    last: OutputRecord | None = None
+    """The answer that the output's path must show."""
 
     @property
     def answer(self) -> OutputRecord:
@@ -94,7 +106,17 @@ class Verification:
         ties = 0
         if not found.is_none and sample is None and self._only_ties(session, found):
             ties, found = len(found.extra), replace(found, missing=(), extra=())
-        return Verdict(self.manifest.run, self.manifest.time, self.answer.rows, self.fields, found, sample, ties)
+        check_inputs(self.sources, self.pins)
+        rows, (link, shown) = self.answer.rows, self._link()
+        return Verdict(self.manifest.run, self.manifest.time, rows, self.fields, found, sample, ties, link, shown)
+
+    def _link(self) -> tuple[str, int | None]:
+        """What is wrong with the output's link and, if it rightly shows the answer of another run, of which."""
+        last = self.last or self.answer
+        problem = self.shelf.link_problem(last.directory)
+        if problem:
+            return f"{self.shelf.output}: {problem}", None
+        return "", None if last.directory == self.answer.directory else last.made_at
 
     def measured(self, session: Session) -> float | None:
         """Seconds of CPU that the executors take for the batch query, its rows thrown away."""

@@ -17,11 +17,11 @@ from slackwater.engine.by_key import buckets_of, directory_by_key, drop, read_by
 from slackwater.engine.program import Compiled, compile_step, layout_names, saved_fields
 from slackwater.engine.views import Files, view_of_files, view_of_query
 from slackwater.job.answers import options_to_write
+from slackwater.job.data_files import all_whole, files_beside
 from slackwater.job.manifest import Manifest, OutputRecord, StateRecord
 from slackwater.job.pins import Pins
 from slackwater.job.planning import text_name
 from slackwater.job.sections import JobConfig
-from slackwater.job.shelf import all_whole
 from slackwater.job.sources import Source
 from slackwater.job.store import Cycle, Store
 from slackwater.plan.plan import Plan, Purpose, Step
@@ -220,7 +220,16 @@ class Work:
     @cached_property
     def parts(self) -> dict[str, tuple[str, ...]]:
         """The directories, below the state directory, that each name is read from."""
-        found = {name: state.parts for name, state in self.states.items()}
+        return self._read_from({name: state.parts for name, state in self.states.items()})
+
+    @cached_property
+    def paths(self) -> dict[str, tuple[str, ...]]:
+        """The same, but of states that earlier runs saved exactly their files."""
+        return self._read_from({name: tuple(f.path for f in state.files) for name, state in self.states.items()})
+
+    def _read_from(self, saved: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        """Where each name is read from, given where states lie that earlier runs saved."""
+        found = dict(saved)
         for name, target in self.targets.items():
             if target.compiled.is_answer:
                 continue
@@ -230,6 +239,14 @@ class Work:
             if name not in found and compiled.grows_from is not None:
                 found[name] = found.get(compiled.grows_from, ())
         return found
+
+    @cached_property
+    def beside(self) -> dict[str, list[Path]]:
+        """Files that lie in the directories of states that are read, and are not theirs; nobody reads them."""
+        inputs = {name for target in self.targets.values() for name in self._inputs(target.compiled)}
+        read = sorted(inputs & self.states.keys() - self.targets.keys())
+        found = {name: files_beside(self.store.state, self.states[name]) for name in read}
+        return {name: paths for name, paths in found.items() if paths}
 
     # --- the program -------------------------------------------------------------------------------------------------
 
@@ -257,11 +274,16 @@ class Work:
         """With its columns: Spark would look them up in the files, by a job of its own."""
         (step,) = (step for step in self.plan.steps if step.name == name)
         parts, fields = self.parts[name], saved_fields(step)
-        buckets = buckets_of(parts) if step.by else None
+        buckets = buckets_of(parts) if step.by and self._are_alone(parts) else None
         if buckets is None:
-            return (view_of_files(name, Files("parquet", str(self.store.state), parts), fields),)
+            return (view_of_files(name, Files("parquet", str(self.store.state), self.paths[name]), fields),)
         places = [str(self.store.state / part) for part in parts]
         return read_by_key(name, f"{self._table(name)}_read", places, fields, layout_names(step), buckets)
+
+    def _are_alone(self, parts: Sequence[str]) -> bool:
+        """Whether directories hold nothing but files of states: a table by key reads whatever lies there."""
+        littered = {path.parent for paths in self.beside.values() for path in paths}
+        return not any(self.store.state / part in littered for part in parts)
 
     def last_statements(self) -> list[str]:
         """What is to be forgotten when the run is over, however it ends."""

@@ -1,0 +1,64 @@
+"""The files that runs wrote: recorded with size and checksum, and found again whole, or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from slackwater.errors import Place, StateError
+from slackwater.job.checksums import sampled_checksum
+from slackwater.job.manifest import DataFile, StateRecord
+
+_HIDDEN = ("_", ".")
+"""How names begin that Spark passes over: `_SUCCESS`, and the checksums that Hadoop writes."""
+
+
+def data_file(path: Path, base: Path) -> DataFile:
+    """A file that was just written, as a manifest names it."""
+    return DataFile(
+        path=path.relative_to(base).as_posix(),
+        size=path.stat().st_size,
+        rows=rows_of_file(path),
+        checksum=sampled_checksum(path),
+    )
+
+
+def files_in(directory: Path) -> list[Path]:
+    """What Spark would read in a directory, in order of the names."""
+    if not directory.is_dir():
+        return []
+    return sorted(path for path in directory.iterdir() if not path.name.startswith(_HIDDEN))
+
+
+def rows_of_file(path: Path) -> int | None:
+    """The rows of a parquet file; None for a format that does not say."""
+    if path.suffix != ".parquet":
+        return None
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except (OSError, pa.ArrowException) as error:
+        raise StateError(f"this file was just written and cannot be read: {error}", place=Place(str(path))) from None
+
+
+def all_whole(base: Path, files: Iterable[DataFile]) -> bool:
+    """Whether files are there, each with the size and the checksum it had."""
+    return all(is_whole(base / file.path, file) for file in files)
+
+
+def is_whole(path: Path, file: DataFile) -> bool:
+    """Whether a file has the size and the checksum it had; older versions recorded no checksum."""
+    try:
+        if not path.is_file() or path.stat().st_size != file.size:
+            return False
+        return file.checksum is None or sampled_checksum(path) == file.checksum
+    except OSError:
+        return False
+
+
+def files_beside(base: Path, state: StateRecord) -> list[Path]:
+    """Files in the directories of a state that are not its own."""
+    own = {base / file.path for file in state.files}
+    return [path for part in state.parts for path in files_in(base / part) if path not in own]
