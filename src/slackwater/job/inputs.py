@@ -53,6 +53,15 @@ def _known(cycle: Cycle, run: int, *, lasting: bool, note: Callable[[str], None]
     return None
 
 
+def files_of(pins: Sequence[Pins]) -> dict[str, list[FilePin]]:
+    """The files of each source that some runs have brought together."""
+    found: dict[str, list[FilePin]] = {}
+    for of_run in pins:
+        for name, files in of_run.items():
+            found.setdefault(name, []).extend(files)
+    return found
+
+
 def known_files(cycle: Cycle, name: str) -> list[FilePin]:
     """The files of a source that runs are pinned to, as far as their records can be read."""
     return [pin for pins in _pins_by_run(cycle, name).values() for pin in pins]

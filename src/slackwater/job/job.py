@@ -44,7 +44,7 @@ from slackwater.job.damage import damaged_file, damaged_states
 from slackwater.job.due import Asked, Calendar, Clock, system_clock
 from slackwater.job.forecasts import SourceForecast, forecasts, today
 from slackwater.job.history import History
-from slackwater.job.inputs import pinned_inputs
+from slackwater.job.inputs import files_of, pinned_inputs
 from slackwater.job.lock import JobLock
 from slackwater.job.manifest import Manifest, write_record
 from slackwater.job.planning import Planned, bound_query
@@ -294,6 +294,8 @@ class Job:
     ) -> Work:
         sources = self._preparation.sources_of(cycle)
         pins = pinned_inputs(cycle, run, sources, pin=pin, note=note)
+        if pin:
+            sources = self._preparation.counted(sources, files_of(pins))
         before = [manifest for number, manifest in sorted(committed.items()) if number < run]
         record = cycle.record()
         return Work(

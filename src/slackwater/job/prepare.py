@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from slackwater.job.forecasts import whole_cycles
 from slackwater.job.pins import FilePin, listed
 from slackwater.job.planning import Planned, plan_job
 from slackwater.job.prices import ClusterPrices, cluster_of, read_prices
+from slackwater.job.row_counting import RowCounting
 from slackwater.job.sections import Format, JobConfig, JobQuery, SourceConfig
 from slackwater.job.sources import Source, reader_options
 from slackwater.job.statistics import Evidence, evidence, job_statistics
@@ -71,7 +72,7 @@ class Preparation:
         now = {name: source.listed() for name, source in sources.items()}
         declared = self.declared(sources)
         catalog = Catalog.of(source.schema for source in sources.values())
-        statistics = self.known if self.known is not None else self._statistics(sources, now)
+        statistics = self.known if self.known is not None else self._statistics(self.counted(sources, now), now)
         engine = Engine(user_aggregates(self.session()), has_catalog_of_its_own(self.session()))
         return self.plan(catalog, declared, statistics, engine), declared, engine
 
@@ -135,7 +136,7 @@ class Preparation:
         counting = Counting(self.store, self.session, patient=True)
         counts = counting.counts(sources, now, self.columns_used(sources))
         whole = {name: counted.whole for name, counted in counts.items()}
-        found = {name: evidence(source, now[name], whole.get(name), cycles, times) for name, source in sources.items()}
+        found = {name: evidence(source, now[name], cycles, times) for name, source in sources.items()}
         return job_statistics(sources, found, whole, self.config.timeline)
 
     @charged_to(Phase.INPUTS)
@@ -181,6 +182,10 @@ class Preparation:
             return False
         used = [column for column, kind in known.columns.items() if self.names(column) and is_plain(Type.parse(kind))]
         return is_current(known, listed(path), used, full=full)
+
+    def counted(self, sources: Mapping[str, Source], files: Mapping[str, Iterable[FilePin]]) -> dict[str, Source]:
+        """The sources with the rows of these files; text files are counted, once."""
+        return RowCounting(self.store, self.session).counted(sources, files)
 
     # --- sources -----------------------------------------------------------------------------------------------------
 
@@ -240,7 +245,7 @@ class Preparation:
             directory, format = self._place(name, config)
             fields = output_fields_of(record.sources[name].columns)
             found[name] = Source(name, config, format, directory, fields)
-        return found
+        return RowCounting(self.store, self.session).known(found)
 
 
 def _check_output_names(declared: Sequence[Field], file: str | None) -> None:

@@ -17,7 +17,7 @@ from slackwater.job.data_files import all_whole
 from slackwater.job.forecasts import arrival_of
 from slackwater.job.inputs import known_files
 from slackwater.job.manifest import Manifest, now
-from slackwater.job.pins import arrived
+from slackwater.job.pins import FilePin, arrived
 from slackwater.job.planning import Planned
 from slackwater.job.prepare import Engine, Preparation
 from slackwater.job.schedule import dealt_out, rescheduled, timeline_of
@@ -144,12 +144,14 @@ class Rest:
         before = timeline_of(plan)
         after = rescheduled(plan, self.done, config.timeline if changed else before, config.queries, without)
         sources = self.preparation.sources_of(self.cycle)
-        waiting = {name: self._waiting(source) for name, source in sources.items() if source.changing}
+        files = {name: self._waiting(source) for name, source in sources.items() if source.changing}
+        sources = self.preparation.counted(sources, files)
+        waiting = {name: sources[name].arrival(pins) for name, pins in files.items()}
         expected = {n: dealt_out(_arrivals(told), before, after, self.done) for n, told in record.expects.items()}
         return Situation(record, plan, before, after, sources, expected, waiting)
 
-    def _waiting(self, source: Source) -> Arrival:
-        return source.arrival(arrived(source.listed(), known_files(self.cycle, source.name)))
+    def _waiting(self, source: Source) -> tuple[FilePin, ...]:
+        return arrived(source.listed(), known_files(self.cycle, source.name))
 
     def _surprises(self, stand: Situation, factor: float | None) -> Iterator[str]:
         if factor is None:

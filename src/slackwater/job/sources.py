@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,12 +28,13 @@ from slackwater.engine.views import (
     view_of_nothing,
 )
 from slackwater.errors import Place, UserError
+from slackwater.job.file_rows import FileRows
 from slackwater.job.pins import FilePin, listed
 from slackwater.job.sections import Format, SourceConfig
 from slackwater.time.sources import change_name, snapshot_name
 
 BYTES_PER_ROW = 100
-"""A guess for text files, whose rows nobody has counted."""
+"""A guess for text files whose rows nobody has counted yet: never for what a run records or decides by."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class Source:
     format: str
     directory: Path
     fields: tuple[Field, ...]
+    counted: Mapping[str, FileRows] = field(default_factory=dict, compare=False, repr=False)
+    """The rows of text files that were counted, by their paths."""
 
     @property
     def changing(self) -> bool:
@@ -127,8 +130,16 @@ class Source:
         return self.format in (Format.PARQUET, Format.ORC)
 
     def rows(self, pins: Iterable[FilePin]) -> float:
-        """How many rows files have: counted where a file says, guessed by size where not."""
+        """How many rows files have: as they say or were counted, guessed by size where neither."""
         return sum(self._rows_of(pin) for pin in pins)
+
+    def uncounted(self, pins: Iterable[FilePin]) -> list[FilePin]:
+        """The files whose rows nobody knows: text files that were not counted as they are."""
+        return [] if self.says_rows else [pin for pin in pins if self._counted(pin) is None]
+
+    def _counted(self, pin: FilePin) -> FileRows | None:
+        found = self.counted.get(pin.path)
+        return found if found is not None and found.pin.is_same(pin) else None
 
     def _rows_of(self, pin: FilePin) -> float:
         path = self.directory / pin.path
@@ -139,13 +150,20 @@ class Source:
                 return float(orc.ORCFile(path).nrows)
         except (OSError, pa.ArrowException) as error:
             raise unreadable(self.name, path, error) from None
-        return pin.size / BYTES_PER_ROW
+        counted = self._counted(pin)
+        return float(counted.rows) if counted is not None else pin.size / BYTES_PER_ROW
 
     def arrival(self, pins: Iterable[FilePin]) -> Arrival:
-        """What files bring; of a feed in kinds of change, where its files can be asked, else all as inserts."""
+        """What files bring; of a feed in kinds of change, where they can be asked or were counted, else all inserts."""
         pins = tuple(pins)
-        if not self.is_feed or not self.says_rows:
+        if not self.is_feed:
             return Arrival(self.rows(pins))
+        if not self.says_rows:
+            counted = [self._counted(pin) for pin in pins]
+            told = [each.kinds for each in counted if each is not None and each.kinds is not None]
+            inserts, updates, deletes = (float(sum(each[place] for each in told)) for place in range(3))
+            guessed = sum(pin.size / BYTES_PER_ROW for pin in self.uncounted(pins))
+            return Arrival(inserts + guessed, updates, deletes)
         kinds = Counter[str]()
         for pin in pins:
             kinds.update(self._kinds_of(self.directory / pin.path))
@@ -184,14 +202,14 @@ class Source:
 
     def _check_columns(self, path: Path, found: Mapping[str, Type], partitions: frozenset[str]) -> None:
         expected = (*self.fields, Field(CHANGE_TYPE, Type.parse("string"))) if self.is_feed else self.fields
-        for field in expected:
-            if field.name.lower() in partitions:
+        for expect in expected:
+            if expect.name.lower() in partitions:
                 continue
-            kind = found.get(field.name.lower())
+            kind = found.get(expect.name.lower())
             if kind is None:
-                raise self._drifted(path, f"it has no column `{field.name}`", found)
-            if kind.is_known and field.type.is_known and _family(kind) != _family(field.type):
-                raise self._drifted(path, f"`{field.name}` is {kind}, and was {field.type}", found)
+                raise self._drifted(path, f"it has no column `{expect.name}`", found)
+            if kind.is_known and expect.type.is_known and _family(kind) != _family(expect.type):
+                raise self._drifted(path, f"`{expect.name}` is {kind}, and was {expect.type}", found)
 
     def _drifted(self, path: Path, what: str, found: Mapping[str, Type]) -> UserError:
         return UserError(

@@ -40,21 +40,13 @@ class Evidence:
 def evidence(
     source: Source,
     now: Sequence[FilePin],
-    counted: Batch | None,
     cycles: Sequence[Sequence[Manifest]],
     times: Sequence[str],
 ) -> Evidence:
     """Rows of files that say them, or that were counted; those of earlier cycles are in their manifests."""
     days = days_of(source.name, cycles)
     found = [told.arrival for time in times if (told := forecast(days, today(), time)) is not None]
-    return Evidence(_present(source, now, counted), found)
-
-
-def _present(source: Source, now: Sequence[FilePin], counted: Batch | None) -> float:
-    """Where files do not say their rows, those that were counted tell how many bytes a row has."""
-    if source.says_rows or counted is None or not counted.bytes:
-        return source.rows(now)
-    return counted.changes * sum(pin.size for pin in now) / counted.bytes
+    return Evidence(source.rows(now), found)
 
 
 def job_statistics(

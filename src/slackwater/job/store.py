@@ -277,6 +277,10 @@ class Store:
         return self.state / "statistics.json"
 
     @property
+    def rows_file(self) -> Path:
+        return self.state / "rows.json"
+
+    @property
     def prices_file(self) -> Path:
         return self.state / "prices.json"
 
