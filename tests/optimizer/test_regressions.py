@@ -149,3 +149,22 @@ def test_the_spread_of_large_decimals_is_not_lost_in_their_squares() -> None:
         "SELECT stddev_samp(p) AS s, variance(p) AS v FROM t",
         {"t": [priced("900000.0001", "900000.0003"), Change(priced("900000.0009"), priced("900000.0001"))]},
     )
+
+
+def test_an_average_of_large_numbers_does_not_overflow() -> None:
+    """The sum of three such numbers is no bigint, and their average is a double all the same."""
+    most = 2**63 - 1
+
+    def large(*rows: tuple[int, int]) -> pa.Table:
+        groups, numbers = [g for g, _ in rows], [b for _, b in rows]
+        return pa.table({"g": pa.array(groups, pa.int32()), "b": pa.array(numbers, pa.int64())})
+
+    sql = "SELECT g, avg(b) AS a, count(*) AS n FROM t GROUP BY g"
+    arriving = [large((1, most), (1, most), (2, 5)), large((1, most), (2, 7)), large((1, -5), (3, 1))]
+    delivers_what_batch_answers(sql, {"t": arriving})
+    changing = [
+        arriving[0],
+        Change(large((1, most)), large((1, most))),
+        Change(large((2, -most)), large((2, 5))),
+    ]
+    delivers_what_batch_answers(sql, {"t": changing})

@@ -274,6 +274,12 @@ def cast(operand: Scalar, type_: Type) -> Scalar:
     return Scalar.of(exp.Cast(this=operand.tree.copy(), to=to), operand.columns)
 
 
+def try_cast(operand: Scalar, type_: Type) -> Scalar:
+    """As `cast`, and null where the value does not fit."""
+    to = exp.DataType.build(type_.text, dialect="spark")
+    return Scalar.of(exp.TryCast(this=operand.tree.copy(), to=to, safe=True), operand.columns)
+
+
 def call(name: str, *arguments: Scalar) -> Scalar:
     """A function by Spark's name."""
     columns = frozenset[Column]().union(*(argument.columns for argument in arguments))

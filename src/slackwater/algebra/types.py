@@ -259,6 +259,11 @@ def sum_type(argument: Type) -> Type:
     return DOUBLE if argument.is_floating else UNKNOWN
 
 
+def sum_has_room(argument: Type) -> bool:
+    """Whether sums of a type have all the digits that they need: of long decimals there are no ten to gain."""
+    return not argument.is_decimal or argument.precision_and_scale[0] + 10 <= MAX_PRECISION
+
+
 def average_type(argument: Type) -> Type:
     """The type of avg: decimals gain four digits on both sides, all else is double."""
     if argument.is_decimal and not _quotients_are_doubles.get():

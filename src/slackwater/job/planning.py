@@ -88,12 +88,14 @@ def bound_query(
     declared: Sequence[Field],
     aggregates: frozenset[str] = frozenset(),
     naming: Canonicalizer | None = None,
+    *,
+    ansi: bool = True,
 ) -> Query:
     """A query as the planner needs it, with Spark's own names and types.
 
     Queries that are planned together are named by one canonicalizer, so that what they have in common is equal.
     """
-    bound = bind(query.text, catalog, file=query.file, declared=declared, aggregates=aggregates)
+    bound = bind(query.text, catalog, file=query.file, declared=declared, aggregates=aggregates, ansi=ansi)
     return (naming or Canonicalizer()).query(normalize(bound))
 
 
@@ -106,6 +108,7 @@ def plan_job(
     methods: tuple[str, ...] | None = None,
     *,
     states_by_key: bool = False,
+    ansi: bool = True,
     timeline: Timeline | None = None,
     past: Past | None = None,
     history: History = (),
@@ -124,7 +127,7 @@ def plan_job(
     reasons: dict[str, str] = {}
     for name, query in config.queries.items():
         try:
-            queries[name] = bound_query(query, catalog, declared[name], aggregates, naming)
+            queries[name] = bound_query(query, catalog, declared[name], aggregates, naming, ansi=ansi)
         except UnsupportedError as error:
             if refresh is Refresh.INCREMENTAL_STRICT:
                 hint = "`refresh: auto` would compute it from scratch"

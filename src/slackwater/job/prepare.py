@@ -17,6 +17,7 @@ from slackwater.engine.views import CHANGE_TYPE
 from slackwater.errors import Place, UnsupportedError, UserError
 from slackwater.job.accounts import Phase, charged_to
 from slackwater.job.batches import SourceCounts, known_counts
+from slackwater.job.conditions import Conditions
 from slackwater.job.counting import Counting, SourceStatistics, is_current, shown
 from slackwater.job.feedback import history_of
 from slackwater.job.forecasts import whole_cycles
@@ -49,6 +50,8 @@ class Engine:
 
     aggregates: frozenset[str] = frozenset()
     by_key: bool = False
+    ansi: bool = True
+    """Whether Spark raises an error where a number overflows."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +76,13 @@ class Preparation:
         declared = self.declared(sources)
         catalog = Catalog.of(source.schema for source in sources.values())
         statistics = self.known if self.known is not None else self._statistics(self.counted(sources, now), now)
-        engine = Engine(user_aggregates(self.session()), has_catalog_of_its_own(self.session()))
+        engine = self._engine()
         return self.plan(catalog, declared, statistics, engine), declared, engine
+
+    def _engine(self) -> Engine:
+        session = self.session()
+        ansi = Conditions.of_session(session).ansi is not False
+        return Engine(user_aggregates(session), has_catalog_of_its_own(session), ansi)
 
     @charged_to(Phase.PLANNING)
     def plan(
@@ -95,6 +103,7 @@ class Preparation:
             engine.aggregates,
             self.methods,
             states_by_key=engine.by_key,
+            ansi=engine.ansi,
             timeline=timeline,
             past=past,
             history=self._history(),

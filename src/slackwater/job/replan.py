@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from slackwater.catalog.statistics import Arrival, Statistics
 from slackwater.catalog.table import Catalog
 from slackwater.cost.objective import Vector
+from slackwater.job.conditions import Conditions
 from slackwater.job.data_files import all_whole
 from slackwater.job.forecasts import arrival_of
 from slackwater.job.inputs import known_files
@@ -81,7 +82,8 @@ class Situation:
 
     @property
     def engine(self) -> Engine:
-        return Engine(frozenset(self.record.aggregates), self.record.by_key)
+        ansi = Conditions.of_cycle(self.record).ansi is not False
+        return Engine(frozenset(self.record.aggregates), self.record.by_key, ansi)
 
 
 @dataclass(frozen=True)

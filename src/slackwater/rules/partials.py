@@ -4,6 +4,12 @@
 are merged, and how the calls are read off in the end. With signed rows only what has an inverse can be kept: counts
 and sums, and what is made of them. Minimum and maximum join them where rows only arrive. The row count of a group is
 always kept where rows may go, since a group without rows is no group.
+
+A partial sum must not overflow where the batch query does not. Spark's sum of bigints is a bigint, and overflows in one
+order of the rows and not in another: so may ours. Its avg adds up doubles and its try_sum says null, so for these two
+bigints are summed as decimals of 38 digits. Sums of decimals gain ten digits, which ten billion rows do not use up;
+where there is no room for ten more, an overflow that becomes null would be forgotten when partial sums are merged, so
+try_sum and try_avg are not taken apart.
 """
 
 from __future__ import annotations
@@ -29,6 +35,7 @@ from slackwater.algebra.scalar import (
     quotient,
     reference,
     remainder,
+    try_cast,
     whole_quotient,
 )
 from slackwater.algebra.schema import Column, ColumnId
@@ -205,6 +212,10 @@ class _Maker:
                 return call("coalesce", reference(self.count(value)), literal(0))
             case "count_if" if value is not None:
                 return call("coalesce", reference(self.count(case_when(value, literal(1), NULL))), literal(0))
+            case "try_sum" | "try_avg" if value is not None and not t.sum_has_room(value.type):
+                return None
+            case "try_sum" if value is not None and value.type == t.BIGINT:
+                return self._sum(cast(value, _WHOLE), _LONGEST, t.BIGINT)
             case "sum" | "try_sum" if value is not None:
                 return self._sum(value, made.type)
             case "avg" | "mean" | "try_avg" if value is not None:
@@ -216,10 +227,13 @@ class _Maker:
             case _:
                 return None
 
-    def _sum(self, value: Scalar, kind: Type) -> Scalar | None:
+    def _sum(self, value: Scalar, kind: Type, fits: Type | None = None) -> Scalar | None:
+        """A sum kept in a type; null where it does not fit into another, if one is named."""
         if not kind.is_known or not self._adds_up(value):
             return None
         total = reference(self._part("sum", value, "total", kind))
+        if fits is not None:
+            total = try_cast(total, fits)
         if not self.signed:
             return total
         # Values that came and went leave a sum of zero; a sum of no values is null.
@@ -228,7 +242,10 @@ class _Maker:
     def _average(self, value: Scalar, kind: Type) -> Scalar | None:
         if not value.type.is_numeric or not self._adds_up(value):
             return None
-        total = reference(self._part("sum", value, "total", t.sum_type(value.type)))
+        if value.type == t.BIGINT:
+            total = cast(reference(self._part("sum", cast(value, _WHOLE), "total", _LONGEST)), t.DOUBLE)
+        else:
+            total = reference(self._part("sum", value, "total", t.sum_type(value.type)))
         count = reference(self.count(value))
         scale = value.type.precision_and_scale[1] if value.type.is_decimal else 0
         average = call(AVERAGE_OF, total, count, literal(kind.text), literal(scale))

@@ -49,12 +49,14 @@ def bind(
     file: str | None = None,
     declared: Sequence[Field] | None = None,
     aggregates: Iterable[str] = (),
+    ansi: bool = True,
 ) -> Query:
     """A query's relation, free of correlation.
 
-    `declared` is Spark's analysis of the same text (names, types); `aggregates` names a user's own aggregate functions.
+    `declared` is Spark's analysis of the same text (names, types); `aggregates` names a user's own aggregate functions,
+    `ansi` is Spark's mode.
     """
-    context = Context(catalog, file, AGGREGATES | {name.lower() for name in aggregates})
+    context = Context(catalog, file, AGGREGATES | {name.lower() for name in aggregates}, ansi)
     try:
         bound = QueryBinder(context).bind(parse(text, file), None)
         relation = decorrelate(bound.relation, context.factory)

@@ -209,7 +209,7 @@ class Groups:
         if counts_rows and scalars[0].type != t.VOID:
             scalars = ()
         return AggregateCall(
-            name,
+            name if context.ansi else _without_errors(name, scalars),
             scalars,
             self._type(function, arguments, scalars),
             distinct,
@@ -299,6 +299,15 @@ def unwrapped(tree: exp.Expr) -> exp.Expr:
     while isinstance(tree, WRAPPERS):
         tree = tree.this
     return tree
+
+
+def _without_errors(name: str, arguments: tuple[Scalar, ...]) -> str:
+    """The aggregate as it is without ANSI mode, where a sum of decimals that does not fit is null."""
+    overflows = len(arguments) == 1 and not t.sum_has_room(arguments[0].type)
+    return _OR_NULL.get(name, name) if overflows else name
+
+
+_OR_NULL = {"sum": "try_sum", "avg": "try_avg", "mean": "try_avg"}
 
 
 def _is_grouping(call: exp.Expr) -> bool:

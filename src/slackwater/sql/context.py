@@ -60,6 +60,8 @@ class Context:
     catalog: Catalog
     file: str | None = None
     aggregates: frozenset[str] = AGGREGATES
+    ansi: bool = True
+    """Whether Spark raises an error where a number overflows, rather than say null or something else."""
     factory: ColumnFactory = field(default_factory=ColumnFactory)
 
     def is_aggregate(self, node: exp.Expr) -> bool:
