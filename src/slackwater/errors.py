@@ -63,6 +63,10 @@ class RunError(UserError):
     """Spark could not finish a statement: what went wrong at the root, and in which file where Spark names one."""
 
 
+class PromiseError(UserError):
+    """Rows of a source break what its owner has promised of them: which promise, which rows, which files."""
+
+
 class MachineError(UserError):
     """The machine lacks something that Slackwater needs: Java, a package, a file."""
 

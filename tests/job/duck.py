@@ -45,6 +45,7 @@ class Duck:
         self.connection = duckdb.connect(config={"threads": 1})
         self.statements: list[str] = []
         self.settings = {"spark.sql.ansi.enabled": "true", "spark.sql.session.timeZone": "UTC"}
+        self.files: dict[str, list[str]] = {}
 
     def execute(self, statement: str) -> None:
         self.statements.append(statement)
@@ -53,17 +54,25 @@ class Duck:
         elif found := VIEW.fullmatch(statement):
             self.connection.execute(f"CREATE OR REPLACE TEMP VIEW {found[1]} AS {_translated(found[2])}")
         elif found := INSERT.fullmatch(statement):
-            self._insert(Path(found[1]), _translated(found[2]))
+            self._insert(Path(found[1]), self._with_file_names(_translated(found[2])))
         else:
             raise AssertionError(f"not a statement of a job: {statement}")
 
     def _view_of_files(self, name: str, options: str) -> None:
         (path,) = re.findall(r"\bpath '([^']*)'", options)
         files = [str(file) for place in _braces(path) for file in _data_files(Path(place))]
+        self.files[name] = files
         try:
             self.connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM read_parquet({files})")
         except duckdb.Error as error:
             raise RunError(str(error)) from None
+
+    def _with_file_names(self, select: str) -> str:
+        """DuckDB says the file of a row only where files are read by name."""
+        if "INPUT_FILE_NAME()" not in select:
+            return select
+        told = select.replace("INPUT_FILE_NAME()", "filename")
+        return re.sub(r"FROM (\w+__new)", lambda view: f"FROM read_parquet({self.files[view[1]]}, filename=true)", told)
 
     def _insert(self, directory: Path, select: str) -> None:
         """As Spark does: a file below `_temporary`, then moved to where it belongs, then `_SUCCESS`."""
@@ -96,7 +105,8 @@ def _data_files(path: Path) -> list[Path]:
 
 def _translated(sql: str) -> str:
     (found,) = sqlglot.transpile(sql, read="spark", write="duckdb")
-    return found
+    bigint = re.sub(r"(GENERATE_SERIES\(TRY_CAST\(1 AS BIGINT\), )(\w+)", r"\1CAST(\2 AS BIGINT)", found)
+    return bigint.replace("RAISE_ERROR(", "ERROR(")
 
 
 # --- in place of slackwater.spark ------------------------------------------------------------------------------------
@@ -163,6 +173,7 @@ def without_spark(outputs: Sequence[tuple[str, str]] = OUTPUTS) -> Iterator[tupl
         ),
         patch.multiple("slackwater.job.conditions", settings_of_results=settings, setting=setting),
         patch.multiple("slackwater.job.counting", count_columns=counted, run_statement=execute, united=united),
+        patch.multiple("slackwater.job.checking", run_all=run_all),
         patch.multiple("slackwater.job.runner", run_all=run_all, run_statement=execute, jvm_cpu_seconds=lambda _: None),
     ):
         yield duck, cast(Session, duck)

@@ -1,7 +1,7 @@
 """By what a job is known again: a cycle goes on only with the job that it began with.
 
-What makes no difference to a plan or to an answer, such as `expect`, `spark`, `tolerance`, a comment or white space in
-the query, may change in between. Settings of Spark that answers depend on may not: see `settings.py`.
+What makes no difference to a plan or to an answer, such as `expect`, `check`, `spark`, `tolerance`, a comment or white
+space in the query, may change in between. Settings of Spark that answers depend on may not: see `settings.py`.
 When to run may change too: then the rest of the cycle is planned anew.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 
-from slackwater.job.sections import JobConfig, JobQuery
+from slackwater.job.sections import JobConfig, JobQuery, SourceConfig
 from slackwater.sql.tokens import without_comments
 
 
@@ -27,11 +27,13 @@ def fingerprint(config: JobConfig) -> dict[str, str]:
         "weights": ", ".join(map(str, timeline.weights)),
         **each("deliver", lambda query: ", ".join(map(str, sorted(timeline.due(query.name))))),
         "refresh": config.refresh.value,
-        "sources": _digest(
-            *(f"{n}:{s.model_dump_json(exclude={'expect'}, warnings=False)}" for n, s in config.sources.items())
-        ),
+        "sources": _digest(*(f"{name}:{_source(source)}" for name, source in config.sources.items())),
         **each("output", lambda query: f"{query.output.path} {query.output.format}"),
     }
+
+
+def _source(source: SourceConfig) -> str:
+    return source.model_dump_json(exclude={"expect", "check"}, warnings=False)
 
 
 def is_about_time(word: str) -> bool:

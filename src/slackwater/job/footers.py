@@ -1,18 +1,21 @@
 """What parquet files say of their columns without being read: nulls, least and greatest value.
 
 Only what every part of every file says is believed. Text and binary columns have ends too, but cut off by many
-writers and of no use to the planner, which measures ranges of numbers, dates and times.
+writers and of no use to the planner, which measures ranges of numbers, dates and times. Checks of promises ask for
+bounds only (`file_facts`), and a text that was cut off still is one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from slackwater.catalog.statistics import position
+from slackwater.engine.promises import ColumnFacts, Facts, Value
 from slackwater.job.pins import FilePin
 from slackwater.job.sections import Format
 from slackwater.job.sources import Source, unreadable
@@ -79,3 +82,68 @@ def _together(one: FooterColumn | None, other: FooterColumn | None) -> FooterCol
     ends = [each.range for each in (one, other) if each.range is not None]
     span = (min(low for low, _ in ends), max(high for _, high in ends)) if ends else None
     return FooterColumn(one.nulls + other.nulls, span)
+
+
+# --- bounds ----------------------------------------------------------------------------------------------------------
+
+
+def file_facts(source: Source, pin: FilePin, columns: Collection[str]) -> Facts:
+    """What the footer of a file says of some columns: nulls and bounds of whole numbers, dates and texts."""
+    if source.format != Format.PARQUET:
+        return {}
+    path = source.directory / pin.path
+    try:
+        footer = pq.read_metadata(path)
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(source.name, path, error) from None
+    asked = {column.lower(): column for column in columns}
+    parts: dict[str, list[ColumnFacts | None]] = {}
+    for group in range(footer.num_row_groups):
+        for place in range(footer.num_columns):
+            chunk = footer.row_group(group).column(place)
+            if (name := chunk.path_in_schema.lower()) in asked:
+                parts.setdefault(asked[name], []).append(_facts_of_chunk(chunk))
+    return _said_by_all(parts)
+
+
+def facts_together(files: Sequence[Facts]) -> Facts:
+    """What several files say; nothing of a column of which one of them says nothing."""
+    names = {name for facts in files for name in facts}
+    return _said_by_all({name: [facts.get(name) for facts in files] for name in names})
+
+
+def _said_by_all(parts: Mapping[str, Sequence[ColumnFacts | None]]) -> Facts:
+    found: dict[str, ColumnFacts] = {}
+    for name, told in parts.items():
+        facts = [each for each in told if each is not None]
+        if len(facts) == len(told):
+            found[name] = ColumnFacts(sum(each.nulls for each in facts), _span([each.range for each in facts]))
+    return found
+
+
+def _span(ranges: Sequence[tuple[Value, Value] | None]) -> tuple[Value, Value] | None:
+    known = [ends for ends in ranges if ends is not None]
+    lows, highs = [low for low, _ in known], [high for _, high in known]
+    if len(known) < len(ranges) or len({type(end) for end in (*lows, *highs)}) != 1:
+        return None
+    return min(lows), max(highs)
+
+
+def _facts_of_chunk(chunk: pq.ColumnChunkMetaData) -> ColumnFacts | None:
+    told = chunk.statistics if chunk.is_stats_set else None
+    if told is None or not told.has_null_count:
+        return None
+    low, high = (_bound(told.min), _bound(told.max)) if told.has_min_max else (None, None)
+    return ColumnFacts(int(told.null_count), (low, high) if low is not None and high is not None else None)
+
+
+def _bound(value: object) -> Value | None:
+    match value:
+        case bool() | datetime():
+            return None
+        case int() | str():
+            return value
+        case date():
+            return value.toordinal()
+        case _:
+            return None

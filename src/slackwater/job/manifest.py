@@ -24,6 +24,9 @@ from slackwater.job.pins import FilePin
 from slackwater.plan.plan import ONLY
 
 FORMAT = 1
+CHECK = "check"
+"""The purpose of a step that checks what a source promises; it is no step of a plan."""
+
 Model = TypeVar("Model", bound=BaseModel)
 Value = TypeVar("Value")
 
@@ -114,6 +117,9 @@ class Manifest(Record):
     outputs: dict[str, OutputRecord] = Field(default={}, exclude_if=lambda told: not told)
     """The answers of several, by name."""
     steps: tuple[StepRecord, ...]
+    """What was checked, then what was computed."""
+    trusted: tuple[str, ...] = ()
+    """What sources promise and was not checked, in words."""
     arrived: dict[str, int] = {}
     """Rows that each source brought, as far as its files say."""
     changed: dict[str, tuple[float, float, float]] = {}

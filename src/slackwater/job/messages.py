@@ -13,6 +13,7 @@ from slackwater.errors import did_you_mean
 from slackwater.job.sections import (
     Arriving,
     Changes,
+    Check,
     ExpectConfig,
     Format,
     JobConfig,
@@ -43,6 +44,7 @@ EXAMPLES: Final = {
     "conf": "conf: {spark.sql.shuffle.partitions: 200}",
     "options": "options: {header: true}",
     "keys": "keys: [[o_id], [region, number]]",
+    "not_null": "not_null: [region, number]",
     "expect": "expect: {rows: 7000000}",
     "arrives": "arrives: {14:00: 60%, 24:00: 40%}",
     "distinct": "distinct: {category: 12}",
@@ -61,7 +63,7 @@ SECTIONS: Final[tuple[tuple[Location, type[Section]], ...]] = (
     (("spark",), SparkConfig),
 )
 
-CHOICES: Final = {"refresh": Refresh, "changes": Changes, "format": Format}
+CHOICES: Final = {"refresh": Refresh, "changes": Changes, "format": Format, "check": Check}
 
 OTHER_WORDS: Final = {
     "prices": "weights",

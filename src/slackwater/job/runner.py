@@ -16,6 +16,7 @@ from slackwater.cost.calibration import work_in_seconds
 from slackwater.engine.program import Compiled
 from slackwater.errors import InternalError, StateError, UserError
 from slackwater.job.accounts import Phase, charged_to
+from slackwater.job.checking import run_checks
 from slackwater.job.data_files import data_file, files_in, rows_of_file
 from slackwater.job.inputs import check_inputs
 from slackwater.job.manifest import (
@@ -30,6 +31,7 @@ from slackwater.job.manifest import (
     told_apart,
     write_record,
 )
+from slackwater.job.promises import trusted
 from slackwater.job.store import remove
 from slackwater.job.work import Target, Work
 from slackwater.plan.billed import over_rows
@@ -85,8 +87,10 @@ def execute(work: Work, session: Callable[[], Session], progress: Progress, stil
     """
     started = now()
     progress.run_begins(work)
+    for line in trusted(work.config.sources):
+        progress.note(line)
     try:
-        measured, total = _compute(work, session, progress) if work.targets else ({}, {})
+        measured, total = _compute(work, session, progress) if work.needs_spark else (_check(work, session), {})
         manifest = _manifest(work, started, measured, total)
         _outlive_a_power_cut(work)
         check_inputs(work.sources, work.pins)
@@ -148,6 +152,7 @@ def _compute(
         rows = _written_rows(work.targets[task.name].directory)
         progress.step_ends(task.name, rows if rows is not None else found.rows_out, found)
 
+    measured |= _check(work, session, progress)
     for view in work.views():
         run_statement(spark, view)
     for target in work.targets.values():
@@ -165,11 +170,17 @@ def _compute(
     return measured, {**total, "process_cpu_s": process}
 
 
+def _check(work: Work, session: Callable[[], Session], progress: Progress | None = None) -> dict[str, Measured]:
+    """Checks what sources promise of what has arrived."""
+    told = progress or Silent()
+    return run_checks(work.checks, work.store, session, work.data, told.step_begins, told.step_ends)
+
+
 def _manifest(
     work: Work, started: str, measured: Mapping[str, Measured], total: dict[str, float | int | None]
 ) -> Manifest:
     states: dict[str, StateRecord] = {}
-    steps: list[StepRecord] = []
+    steps = [check.record(measured[check.name], work.plan.factors) for check in work.checks]
     answers: dict[str, OutputRecord] = {}
     known = dict(work.rows)
     everything = {**{n: t.compiled for n, t in work.targets.items()}, **work.compiled}
@@ -205,6 +216,7 @@ def _manifest(
         output=output,
         outputs=outputs,
         steps=tuple(steps),
+        trusted=tuple(trusted(work.config.sources)),
         total=total,
         note="" if work.targets else "nothing arrived, nothing to compute" if work.nothing_arrived else "nothing to do",
     )

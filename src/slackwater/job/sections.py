@@ -61,6 +61,13 @@ class Changes(StrEnum):
     FEED = "feed"
 
 
+class Check(StrEnum):
+    """Whether what a source promises is checked as its rows arrive."""
+
+    EXACT = "exact"
+    TRUST = "trust"
+
+
 class Format(StrEnum):
     """A format of files that Spark reads and writes by itself."""
 
@@ -146,6 +153,10 @@ class SourceConfig(Section):
     ] = None
     key: Annotated[Columns | None, Field(description="Columns on which no two rows agree.")] = None
     keys: Annotated[tuple[Columns, ...], Field(description="Several keys, instead of `key`.")] = ()
+    not_null: Annotated[Columns | None, Field(description="Columns that are never null, beside those of keys.")] = None
+    check: Annotated[
+        Check, Field(description="exact: what the source promises is checked as rows arrive; trust: it is not.")
+    ] = Check.EXACT
     changes: Annotated[Changes, Field(description="append: rows only arrive; feed: rows carry `_change_type`.")] = (
         Changes.APPEND
     )
@@ -156,6 +167,12 @@ class SourceConfig(Section):
     def unique(self) -> tuple[tuple[str, ...], ...]:
         """All keys, from `key` or `keys`."""
         return (self.key,) if self.key is not None else self.keys
+
+    @property
+    def never_null(self) -> tuple[str, ...]:
+        """Columns that are promised never to be null: those of keys, and those that are said to be."""
+        in_keys = (column for key in self.unique for column in key)
+        return tuple(dict.fromkeys((*in_keys, *(self.not_null or ()))))
 
     @property
     def append_only(self) -> bool:

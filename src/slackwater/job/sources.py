@@ -60,8 +60,8 @@ class Source:
     @property
     def schema(self) -> TableSchema:
         """The table as the binder sees it; a key is also a promise that its columns are never null."""
-        in_key = {column for key in self.config.unique for column in key}
-        fields = tuple(Field(f.name, f.type, f.nullable and f.name not in in_key) for f in self.fields)
+        never_null = self.config.never_null
+        fields = tuple(Field(f.name, f.type, f.nullable and f.name not in never_null) for f in self.fields)
         keys = tuple(frozenset(key) for key in self.config.unique)
         return TableSchema(self.name, fields, keys, self.changing, self.config.append_only)
 
@@ -70,10 +70,12 @@ class Source:
 
     def check_key(self) -> None:
         known = {f.name for f in self.fields}
-        for column in (column for key in self.config.unique for column in key):
+        in_keys = {column for key in self.config.unique for column in key}
+        for column in self.config.never_null:
             if column not in known:
-                shown = ", ".join(sorted(known))
-                raise UserError(f"source `{self.name}`: its key names no column `{column}`", hint=f"there is {shown}")
+                shown, where = ", ".join(sorted(known)), "key" if column in in_keys else "`not_null`"
+                message = f"source `{self.name}`: its {where} names no column `{column}`"
+                raise UserError(message, hint=f"there is {shown}")
 
     # --- views -------------------------------------------------------------------------------------------------------
 

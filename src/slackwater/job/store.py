@@ -281,6 +281,10 @@ class Store:
         return self.state / "rows.json"
 
     @property
+    def promises_file(self) -> Path:
+        return self.state / "promises.json"
+
+    @property
     def prices_file(self) -> Path:
         return self.state / "prices.json"
 

@@ -22,7 +22,8 @@ def all_of(store: Store) -> list[Path]:
     """States, plans and history, and whatever else is not the last answer of a query."""
     cycles = [cycle.directory for cycle in store.cycles()]
     others = [path for path in store.leftovers() if not any(path.is_relative_to(cycle) for cycle in cycles)]
-    return [*cycles, *others, *_replaced(store), store.statistics_file, store.rows_file, store.prices_file]
+    kept = (store.statistics_file, store.rows_file, store.promises_file, store.prices_file)
+    return [*cycles, *others, *_replaced(store), *kept]
 
 
 def spent(store: Store) -> list[Path]:

@@ -17,6 +17,7 @@ from slackwater.engine.by_key import buckets_of, directory_by_key, drop, read_by
 from slackwater.engine.program import Compiled, compile_step, layout_names, saved_fields
 from slackwater.engine.views import Files, view_of_files, view_of_query
 from slackwater.job.answers import options_to_write
+from slackwater.job.checking import Check, pending_checks
 from slackwater.job.data_files import all_whole, files_beside
 from slackwater.job.manifest import Manifest, OutputRecord, StateRecord
 from slackwater.job.pins import Pins
@@ -188,6 +189,16 @@ class Work:
         """The states that must be computed again."""
         return [name for name, target in self.targets.items() if target.recomputed and name in self.states]
 
+    @cached_property
+    def checks(self) -> tuple[Check, ...]:
+        """The promises of sources that are to be checked first."""
+        return pending_checks(self.store, self.sources, self.pins)
+
+    @property
+    def needs_spark(self) -> bool:
+        """Whether anything is to be computed, be it only to check."""
+        return bool(self.targets) or any(check.open for check in self.checks)
+
     # --- places and names --------------------------------------------------------------------------------------------
 
     @property
@@ -319,6 +330,9 @@ class Work:
     def program(self) -> str:
         """All of it as one SQL text that a person can run."""
         lines = [f"-- {self.config.name}, run {self.run} of {len(self.plan.times)} ({self.plan.time(self.run)})"]
+        for check in (check for check in self.checks if check.open):
+            lines.append(f"\n-- check: {check.meaning}; no row is to be returned")
+            lines += [f"{statement};" for statement in (*check.views(), check.query())]
         lines += [f"{view};" for view in self.views()]
         for target in self.targets.values():
             step = target.compiled.step

@@ -1,0 +1,128 @@
+"""What sources promise, by their word in the job file, and what of it has been checked already.
+
+A promise is checked once: which files are known to keep what their source promises lies in a record beside the job,
+batch by batch in the order in which they arrived. It is no part of the job's truth. Where it is lost or damaged, or the
+promises are others, everything is checked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TypeAlias
+
+from slackwater.engine.promises import ExactChanges, Key, KnownChanges, NotNull, PairedUpdates, Promise
+from slackwater.errors import StateError
+from slackwater.job.manifest import Record, read_record, write_record
+from slackwater.job.pins import FilePin
+from slackwater.job.sections import Changes, Check, SourceConfig
+from slackwater.job.store import Store
+
+VERSION = 1
+
+
+def promises_of(config: SourceConfig, columns: Sequence[str] = ()) -> tuple[Promise, ...]:
+    """All that a source promises, checked or not, in the order in which it makes sense to tell what is broken."""
+    found: list[Promise] = []
+    is_feed = config.changes is Changes.FEED
+    if is_feed:
+        found.append(KnownChanges())
+    if config.never_null:
+        found.append(NotNull(config.never_null, tuple(columns)))
+    if is_feed:
+        first = config.unique[0] if config.unique else None
+        found += [PairedUpdates(first or ()), ExactChanges(tuple(columns), first)]
+    if is_feed or config.append_only:
+        found += map(Key, config.unique)
+    return tuple(found)
+
+
+def is_trusted(config: SourceConfig) -> bool:
+    """Whether a source promises something that is not checked, because its owner says so."""
+    return config.check is Check.TRUST and bool(promises_of(config))
+
+
+def trusted(sources: Mapping[str, SourceConfig]) -> list[str]:
+    """What is not checked, in words, source by source."""
+    return [
+        f"source `{name}`: {', '.join(promise.name for promise in promises_of(config))} trusted, not checked"
+        for name, config in sources.items()
+        if is_trusted(config)
+    ]
+
+
+# --- what has been checked -------------------------------------------------------------------------------------------
+
+
+class CheckedFile(Record):
+    """A file that was checked, and between which values its columns of keys lie, where its footer says so."""
+
+    pin: FilePin
+    rows: float
+    ranges: dict[str, tuple[int, int] | tuple[str, str]]
+
+
+class CheckedSource(Record):
+    """The files of a source that keep its promises: together, and so do the first batches up to any."""
+
+    promises: tuple[str, ...]
+    batches: tuple[tuple[CheckedFile, ...], ...]
+
+
+class CheckedRecord(Record):
+    """All that was checked, by source."""
+
+    version: int = VERSION
+    sources: dict[str, CheckedSource]
+
+
+def read_checked(store: Store) -> dict[str, CheckedSource]:
+    """What was checked before; a damaged record only means checking again."""
+    try:
+        record = read_record(store.promises_file, CheckedRecord)
+    except StateError:
+        return {}
+    return dict(record.sources) if record is not None and record.version == VERSION else {}
+
+
+def keep_checked(store: Store, checked: Mapping[str, CheckedSource]) -> None:
+    write_record(store.promises_file, CheckedRecord(sources=dict(checked)))
+
+
+Batches: TypeAlias = tuple[tuple[FilePin, ...], ...]
+
+
+@dataclass(frozen=True)
+class Unchecked:
+    """The files of a run that are to be checked, beside those before them, which keep the promises."""
+
+    run: int
+    new: tuple[FilePin, ...]
+    before: Batches
+
+    @property
+    def earlier(self) -> tuple[FilePin, ...]:
+        return tuple(pin for batch in self.before for pin in batch)
+
+
+def unchecked(by_run: Sequence[Sequence[FilePin]], checked: Batches) -> list[Unchecked]:
+    """What is still to be checked of the files of some runs, run by run.
+
+    `checked` were checked one after the other, so the first of them up to any keep the promises together. A run is
+    checked beside the most of them that it can stand on: all files of the runs before it, and none that it has not.
+    """
+    unions = [frozenset(chain.from_iterable(checked[:number])) for number in range(1, len(checked) + 1)]
+    found: list[Unchecked] = []
+    kept: Batches = ()
+    upto: tuple[FilePin, ...] = ()
+    for run, pins in enumerate(by_run, start=1):
+        before, upto = frozenset(upto), (*upto, *pins)
+        standing = [n for n, union in enumerate(unions, start=1) if before <= union <= frozenset(upto)]
+        kept = checked[: standing[-1]] if standing else kept
+        known = frozenset(chain.from_iterable(kept))
+        new = tuple(pin for pin in upto if pin not in known)
+        if new:
+            found.append(Unchecked(run, new, kept))
+            kept = (*kept, new)
+    return found
