@@ -35,7 +35,7 @@ def changes(*rows: tuple[str | None, int, int]) -> Rows:
     return [{"k": k, "v": v, "_change_type": kind} for kind, k, v in rows]
 
 
-def room_of(directory: Path, query: str = BY_KEY, **source: object) -> Room:
+def room_of(directory: Path, query: str = BY_KEY, /, **source: object) -> Room:
     """One source `t` of rows (k, v); three runs."""
     return Room(directory / "room", query, arrivals=({"t": ()},), sources={"t": source})
 
@@ -198,7 +198,7 @@ def test_footers_tell_nulls(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
 @pytest.mark.parametrize("key", [{}, {"key": "k"}])
 class TestFeeds:
     def feed(self, tmp_path: Path, key: Mapping[str, object]) -> Room:
-        return room_of(tmp_path, changes="feed", **key)
+        return room_of(tmp_path, BY_KEY, changes="feed", **key)
 
     def test_what_is_exact_passes(self, tmp_path: Path, duck: tuple[Duck, Session], key: Mapping[str, object]) -> None:
         room = self.feed(tmp_path, key)

@@ -27,7 +27,7 @@ from tests.job.room import (
 from tests.job.test_work import state_files
 
 from slackwater.cli.main import DONE, FAILED, main
-from slackwater.errors import RunError, UserError
+from slackwater.errors import PromiseError, UserError
 from slackwater.job.verify import Verdict
 from slackwater.spark.session import Session
 
@@ -135,7 +135,7 @@ def test_a_feed_inserts_deletes_and_updates(tmp_path: Path, spark: Session) -> N
     verified(room, spark)
 
     room.bring("returns", "part-9.parquet", [change("upsert", 1, 1)])
-    with pytest.raises(RunError, match="unknown _change_type upsert"):
+    with pytest.raises(PromiseError, match="known _change_type: _change_type=upsert"):
         room.job(spark).run(new_cycle=True)
     assert room.answer() is not None
 
