@@ -279,7 +279,7 @@ def test_what_would_be_planned_now_is_shown_and_nothing_is_written(
         told = capsys.readouterr().out
         assert "! sales brought 100× what was expected at 14:00: 400,000 rows, not 4,000" in told
         assert "plan in force" in told
-        assert "the rest costs" in told
+        assert "expected CPU of the rest: " in told
         assert main(["plan", "--from-now", "--json", "--job", str(room.file)]) == 0
         value = json.loads(capsys.readouterr().out)
         assert value["from_run"] == 2

@@ -14,12 +14,14 @@ from slackwater.bench.workloads import parse_pattern, workload
 from slackwater.bench.workloads.sizes import workload_statistics
 from slackwater.catalog.statistics import Arrival, TableStatistics
 from slackwater.catalog.table import Catalog, table
-from slackwater.cost.model import RowsCost
+from slackwater.cost.model import EngineCost, RowsCost
+from slackwater.figures import number
 from slackwater.plan.alternatives import ALL, BATCH, explain_alternatives
 from slackwater.plan.draw import plan_to_dot, plan_to_html, plan_to_mermaid
-from slackwater.plan.explain import explain, number, timeline, verdict
+from slackwater.plan.explain import explain, timeline, verdict
 from slackwater.plan.plan import ONLY, Plan
 from slackwater.plan.planner import Options, plan_query
+from slackwater.plan.serialize import plan_to_value
 from slackwater.rules.catalogue import METHODS
 from slackwater.rules.normalize import normalize
 from slackwater.search.explore import Budget
@@ -35,8 +37,24 @@ def plan() -> Plan:
 def test_costs_only_on_request(plan: Plan) -> None:
     assert "cost" not in explain(plan).replace("-cost", "").replace("cost :=", "").replace("cost IS", "")
     told = explain(plan, costs=True)
-    assert "weight 0.2 · cost 9 (batch 0)" in told
-    assert "weighted sum: 11.8 against 17, 31 % cheaper than batch" in told
+    assert "weight 0.2 · cost 9 rows (batch 0 rows)" in told
+    assert "weighted sum of cost: 11.8 rows against 17 rows, 31 % cheaper than batch" in told
+
+
+def test_costs_of_an_engine_are_seconds_of_cpu() -> None:
+    query = canonical(normalize(bind("SELECT k, sum(v) AS s FROM t GROUP BY k", CATALOG)))
+    options = Options(model=EngineCost())
+    timeline = Timeline.of(["a", "b", "c"])
+    plan = plan_query(query, KNOWN, timeline, options).plan
+    cost = f"expected CPU {number(plan.cost[-1] / 1e6)} s (batch {number(plan.batch_cost[-1] / 1e6)} s)"
+    assert cost in explain(plan, costs=True)
+    assert f"weighted sum of expected CPU: {number(plan.rank / 1e6)} s against " in verdict(plan)
+    assert f'<td class="number">{number(plan.cost[-1] / 1e6)} s</td>' in plan_to_html(plan)
+    told = plan_to_value(plan)
+    assert told["rank_cpu_s"] == pytest.approx(plan.rank / 1e6)
+    (compared,) = explain_alternatives({ONLY: query}, KNOWN, timeline, options)
+    assert "to deliver at c, by expected CPU" in str(compared)
+    assert compared.winner.as_value(compared.unit)["rank_cpu_s"] == pytest.approx(plan.rank / 1e6)
 
 
 def test_one_run(plan: Plan) -> None:

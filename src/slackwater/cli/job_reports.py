@@ -206,7 +206,9 @@ class StatusReport:
                     "planned": each.planned,
                     "reasons": list(each.reasons),
                     "cost": each.cost,
+                    "cost_cpu_s": None if each.cost is None else each.cost / 1e6,
                     "cost_without": each.static_cost,
+                    "cost_without_cpu_s": None if each.static_cost is None else each.static_cost / 1e6,
                 }
                 for each in self.status.revisions
             ],

@@ -8,15 +8,13 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from slackwater.cli.output import Json
-from slackwater.cli.text import amount, plain_table, seconds
+from slackwater.cli.text import amount, plain_table
 from slackwater.job.carry import CarriedOver, Use
 from slackwater.job.job import Job
 from slackwater.job.replan import Proposal
 from slackwater.plan.explain import explain as explained
 from slackwater.plan.rests import rest_rows
 from slackwater.plan.serialize import plan_to_value
-
-MICRO = 1e-6
 
 
 @dataclass(frozen=True)
@@ -30,16 +28,21 @@ class ChangedQuery:
         return ChangedQuery(job.carried_over())
 
     def as_json(self) -> Json:
-        found = self.found
+        found, unit = self.found, self.found.plan.unit
         return {
             "from_run": found.done + 1,
             "states": [
                 {"state": step.name, "run": step.run, "rows": rows, "use": use.value}
                 for step, rows, use in found.states
             ],
-            "rebuilt": [{"step": step.name, "run": step.run, "cost": step.cost} for step in found.again],
+            "rebuilt": [
+                {"step": step.name, "run": step.run, "cost": step.cost, "cost_cpu_s": unit.cpu_s(step.cost)}
+                for step in found.again
+            ],
             "cost": found.cost,
+            "cost_cpu_s": unit.cpu_s(found.cost),
             "cost_without_states": found.cost_anew,
+            "cost_without_states_cpu_s": unit.cpu_s(found.cost_anew),
             "plan": plan_to_value(found.plan),
         }
 
@@ -49,11 +52,12 @@ class ChangedQuery:
         for step, rows, use in found.states:
             style = {Use.SERVES: "green", Use.UNFIT: "yellow"}.get(use, "")
             states.add_row(step.name, found.plan.time(step.run), Text(use.value, style=style), amount(rows))
-        again = plain_table("reads again what was read", "at", "cost", left=2)
+        unit = found.plan.unit
+        again = plain_table("reads again what was read", "at", unit.name_of_cost, left=2)
         for step in found.again:
-            again.add_row(step.name, found.plan.time(step.run), seconds(MICRO * step.cost))
-        told = f"the rest costs {seconds(MICRO * found.cost)} with these states"
-        told += f", {seconds(MICRO * found.cost_anew)} without; nothing has run yet"
+            again.add_row(step.name, found.plan.time(step.run), unit.shown(step.cost))
+        told = f"{unit.name_of_cost} of the rest: {unit.shown(found.cost)} with these states"
+        told += f", {unit.shown(found.cost_anew)} without; nothing has run yet"
         parts: list[RenderableType] = [Text("the query has changed since the cycle began", style="bold"), Text()]
         parts += [states, Text()] if found.states else [Text("no state is there"), Text()]
         parts += [again, Text()] if found.again else [Text("nothing must be rebuilt"), Text()]
@@ -79,7 +83,9 @@ class FromNow:
             "from_run": found.done + 1,
             "reasons": list(found.reasons),
             "cost": found.cost,
+            "cost_cpu_s": None if found.cost is None else found.after.unit.cpu_s(found.cost),
             "cost_in_force": found.static_cost,
+            "cost_in_force_cpu_s": None if found.static_cost is None else found.after.unit.cpu_s(found.static_cost),
             "taken": found.pays or found.required,
             "in_force": plan_to_value(found.before),
             "plan": plan_to_value(found.after),
@@ -102,8 +108,9 @@ class FromNow:
         taken = "the next run takes the new plan"
         if found.cost is None or found.static_cost is None:
             return taken if found.required else "the plan stays as it is"
-        told = f"the rest costs {seconds(MICRO * found.static_cost)} by the plan in force"
-        told += f", {seconds(MICRO * found.cost)} by the new one"
+        unit = found.after.unit
+        told = f"{unit.name_of_cost} of the rest: {unit.shown(found.static_cost)} by the plan in force"
+        told += f", {unit.shown(found.cost)} by the new one"
         if found.static_cost:
             told += f" ({100 * found.cost / found.static_cost:.0f} %)"
         if found.required:

@@ -14,6 +14,10 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
+from slackwater.figures import amount as amount
+from slackwater.figures import seconds as seconds
+from slackwater.figures import size as size
+
 THEME = "ansi_dark"
 NARROWEST = 24
 """Characters a line keeps for its content, however deep it stands."""
@@ -69,35 +73,6 @@ def sql(text: str) -> Text:
     highlighted = Syntax(text, "sql", theme=THEME, background_color="default").highlight(text)
     highlighted.rstrip()
     return highlighted
-
-
-def amount(number: float | None) -> str:
-    """A count that is easy to read: 950, 12,300, 4.2 M."""
-    if number is None:
-        return "–"
-    for size, letter in ((1e9, " G"), (1e6, " M")):
-        if abs(number) >= size:
-            return f"{number / size:.1f}{letter}"
-    return f"{number:,.0f}"
-
-
-def size(number: float | None) -> str:
-    """Bytes that are easy to read."""
-    if number is None:
-        return "–"
-    for step, letters in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if abs(number) >= step:
-            return f"{number / step:.1f} {letters}"
-    return f"{number:.0f} B"
-
-
-def seconds(number: float | None) -> str:
-    """A time that is easy to read."""
-    if number is None:
-        return "–"
-    if number >= 120:
-        return f"{number / 60:.1f} min"
-    return f"{number:.2f} s" if number < 10 else f"{number:.1f} s"
 
 
 def plain_table(*columns: str, left: int = 1) -> Table:

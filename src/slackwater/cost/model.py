@@ -48,6 +48,7 @@ from slackwater.cost.physical import (
     is_consolidation,
     may_reduce,
 )
+from slackwater.cost.unit import Unit
 from slackwater.cost.width import row_width, type_width
 from slackwater.time.forms import Form, Kind
 from slackwater.time.version import OLD
@@ -134,6 +135,9 @@ class CostModel(Protocol):
     @property
     def factors(self) -> Bill: ...
 
+    @property
+    def unit(self) -> Unit: ...
+
     def compute(self, tree: Relation, rows: Rows) -> float: ...
 
     def ways(self, tree: Relation, rows: Rows, may_be_asked: Callable[[Relation], bool]) -> Sequence[Way]: ...
@@ -159,6 +163,10 @@ class WhereverItLies:
     @property
     def factors(self) -> Bill:
         return EVEN
+
+    @property
+    def unit(self) -> Unit:
+        return Unit.NONE
 
     def compute(self, tree: Relation, rows: Rows) -> float:
         raise NotImplementedError
@@ -194,6 +202,10 @@ class EngineCost:
     """Whether joins are told which side to send; else the engine goes by what it knows itself: see `by_itself`."""
     factors: Bill = EVEN
     """By how much each item costs more or less on this cluster than by the rates: see `calibration`."""
+
+    @property
+    def unit(self) -> Unit:
+        return Unit.CPU
 
     def compute(self, tree: Relation, rows: Rows, given: Given | None = None) -> float:
         """What an expression costs, every exchange that it needs included; `given` says how leaves lie already."""
@@ -422,6 +434,10 @@ def _width(of: Relation, rows: Estimate) -> float:
 @dataclass(frozen=True)
 class RowsCost(WhereverItLies):
     """Only rows that enter a join or an aggregate; an incremental join's state is free.   [Tempura §2.2]"""
+
+    @property
+    def unit(self) -> Unit:
+        return Unit.ROWS
 
     def compute(self, tree: Relation, rows: Rows) -> float:
         leaves = [node for node in tree.walk() if isinstance(node, Form)]

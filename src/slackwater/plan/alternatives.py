@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from slackwater.algebra.relation import Query
 from slackwater.catalog.statistics import Statistics
 from slackwater.cost.objective import Vector
-from slackwater.plan.explain import number
+from slackwater.cost.unit import Unit
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Options, plan_queries
 from slackwater.plan.serialize import Json
@@ -39,8 +39,14 @@ class Candidate:
     def of(name: str, plan: Plan) -> Candidate:
         return Candidate(name, plan.cost, plan.rank, plan.rules)
 
-    def as_value(self) -> dict[str, Json]:
-        return {"name": self.name, "cost": list(self.cost), "rank": self.rank, "rules": list(self.rules)}
+    def as_value(self, unit: Unit) -> dict[str, Json]:
+        return {
+            "name": self.name,
+            "cost": list(self.cost),
+            "rank": self.rank,
+            **({"rank_cpu_s": unit.cpu_s(self.rank)} if unit is Unit.CPU else {}),
+            "rules": list(self.rules),
+        }
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,7 @@ class Comparison:
     runner_up: Candidate | None
     limits: tuple[str, ...] = ()
     batch_wins: bool = False
+    unit: Unit = Unit.CPU
 
     @property
     def winner(self) -> Candidate:
@@ -64,9 +71,10 @@ class Comparison:
             "delivers": list(self.delivers),
             "times": list(self.times),
             "objective": self.objective,
-            "candidates": [candidate.as_value() for candidate in self.candidates],
-            "winner": self.winner.as_value(),
-            "runner_up": None if self.runner_up is None else self.runner_up.as_value(),
+            "unit": self.unit.value,
+            "candidates": [candidate.as_value(self.unit) for candidate in self.candidates],
+            "winner": self.winner.as_value(self.unit),
+            "runner_up": None if self.runner_up is None else self.runner_up.as_value(self.unit),
             "batch_wins": self.batch_wins,
             "limits": list(self.limits),
         }
@@ -77,12 +85,12 @@ class Comparison:
         shown = [*self.candidates, *((self.runner_up,) if self.runner_up else ())]
         for candidate in shown:
             share = f"{100 * candidate.rank / batch:.0f} %" if batch else "–"
-            yield candidate.name, *(number(cost) for cost in candidate.cost), number(candidate.rank), share
+            yield candidate.name, *map(self.unit.shown, candidate.cost), self.unit.shown(candidate.rank), share
 
     def __str__(self) -> str:
         table = [("", *self.times, self.objective, "of batch"), *self.rows()]
         widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-        lines = [f"to deliver at {', '.join(self.delivers)}"]
+        lines = [f"to deliver at {', '.join(self.delivers)}, by {self.unit.name_of_cost}"]
         for row in table:
             cells = [cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
             lines.append("  " + "  ".join(cells).rstrip())
@@ -138,4 +146,5 @@ def _compare(queries: Mapping[str, Query], statistics: Statistics, timeline: Tim
         runner_up,
         winner.limits,
         batch_wins,
+        winner.unit,
     )

@@ -31,6 +31,7 @@ from slackwater.algebra.types import Type
 from slackwater.algebra.written import read_scalar
 from slackwater.cost.bill import Bill
 from slackwater.cost.feedback import Subject
+from slackwater.cost.unit import Unit
 from slackwater.plan.identity import Identity
 from slackwater.plan.plan import ONLY, Plan, Purpose, Step
 from slackwater.time.forms import Kind
@@ -65,6 +66,7 @@ class PlanReader:
             limits=_texts(told, "limits"),
             weights=_numbers(told, "weights"),
             factors=Bill(*_numbers(told, "factors")),
+            unit=Unit(_string(told.get("unit", Unit.CPU))),
         )
         for vector in (plan.cost, plan.batch_cost, *((plan.weights,) if plan.weights else ())):
             if len(vector) != len(plan.times):

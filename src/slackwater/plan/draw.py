@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from html import escape
 
 from slackwater.algebra.relation import Scan
+from slackwater.figures import number
 from slackwater.plan.explain import (
     by_history,
     count,
     loads,
     meaning,
-    number,
     readers,
     source_name,
     step_tree,
@@ -130,8 +130,11 @@ def _html(plan: Plan) -> Iterator[str]:
     yield "<tr><th></th>" + "".join(f"<th>{escape(time)}</th>" for time in plan.times) + "</tr>"
     for name, *marks in timeline_rows(plan):
         yield f"<tr><th>{escape(name)}</th>" + "".join(f"<td>{escape(mark)}</td>" for mark in marks) + "</tr>"
-    for name, values in (("weight", plan.weights), ("cost", plan.cost), ("batch", plan.batch_cost)):
-        cells = "".join(f'<td class="number">{number(value)}</td>' for value in values)
+    costs = ((plan.unit.name_of_cost, plan.cost), ("batch", plan.batch_cost))
+    rows = [("weight", [number(each) for each in plan.weights])]
+    rows += [(name, [plan.unit.shown(each) for each in values]) for name, values in costs]
+    for name, values in rows:
+        cells = "".join(f'<td class="number">{value}</td>' for value in values)
         yield f"<tr><th>{name}</th>{cells}</tr>" if cells else ""
     yield "</table>"
     for run in plan.runs:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from slackwater.algebra.relation import Relation, Scan, Values
 from slackwater.algebra.show import show
 from slackwater.cost.bill import EVEN, Bill, Item
+from slackwater.figures import number
 from slackwater.plan.plan import Plan, Purpose, Step, answer_of
 
 _SOURCE = re.compile(r"^(?P<table>.+)__(?P<kind>[vd])(?P<run>\d+)$")
@@ -61,14 +62,16 @@ def worth(plan: Plan) -> str:
     Where queries have names, it says which of them a part serves.
     """
     named = any(plan.queries)
-    table = [("", "cost", "brings", "bytes", *(("serves",) if named else ()), "read by")]
+    table = [("", plan.unit.name_of_cost, "brings", "bytes", *(("serves",) if named else ()), "read by")]
     for step in plan.steps:
         if step.purpose is Purpose.OUTPUT:
             continue
         who = [f"{reader.name} ({plan.time(reader.run)})" for reader in plan.steps if step.name in reader.reads()]
         served = (", ".join(plan.serves(step)),) if named else ()
         size = number(round(step.size))
-        table.append((step.name, number(step.cost), number(step.benefit), size, *served, ", ".join(who)))
+        table.append(
+            (step.name, plan.unit.shown(step.cost), plan.unit.shown(step.benefit), size, *served, ", ".join(who))
+        )
     *widths, _ = (max(map(len, column)) for column in zip(*table, strict=True))
     sides = (str.ljust, str.rjust, str.rjust, str.rjust, str.ljust)
     lines = ((*(side(cell, w) for side, cell, w in zip(sides, row, widths, strict=False)), row[-1]) for row in table)
@@ -119,13 +122,6 @@ def source_name(plan: Plan, leaf: Relation) -> str | None:
     return f"{table} (as of {plan.time(run)})" if run else f"{table} (before anything arrived)"
 
 
-def number(value: float) -> str:
-    """A cost or a count, as short as it can be told apart."""
-    if value and abs(value) < 0.1:
-        return f"{value:.2g}"
-    return f"{value:,.1f}".removesuffix(".0") if abs(value) < 1000 else f"{value:,.0f}"
-
-
 def count(rows: float) -> str:
     """An expected number of rows."""
     return f"{number(round(rows, 1))} row{'' if round(rows, 1) == 1 else 's'}"
@@ -144,7 +140,8 @@ def _run_lines(plan: Plan, run: int, *, costs: bool, rows: bool) -> Iterator[str
     heading += [plan.time(run)] if plan.time(run) != f"run {run}" else []
     heading.append(f"weight {plan.weight(run):g}")
     if costs:
-        heading.append(f"cost {number(plan.cost[run - 1])} (batch {number(plan.batch_cost[run - 1])})")
+        cost, batch = plan.unit.shown(plan.cost[run - 1]), plan.unit.shown(plan.batch_cost[run - 1])
+        heading.append(f"{plan.unit.name_of_cost} {cost} (batch {batch})")
     yield " · ".join(heading)
     steps = plan.run(run)
     if not steps:
@@ -164,7 +161,7 @@ def _step_lines(plan: Plan, step: Step, *, costs: bool, rows: bool) -> Iterator[
         case Purpose.OUTPUT:
             title = f"deliver {answer_of(step.answers)}"
     notes = [f"about {count(step.rows)}{by_history(step)}"] if rows else []
-    notes += [f"cost {number(step.cost)}"] if costs else []
+    notes += [f"{plan.unit.name_of_cost} {plan.unit.shown(step.cost)}"] if costs else []
     yield title + (f" ({', '.join(notes)})" if notes else "")
     if step.purpose is not Purpose.OUTPUT:
         yield f"  {meaning(plan, step)}"
@@ -203,4 +200,5 @@ def verdict(plan: Plan, *, costs: bool = True) -> str:
         found = "dearer than batch"
     if not costs:
         return f"{plan.objective}: {found}"
-    return f"{plan.objective}: {number(plan.rank)} against {number(plan.batch_rank)}, {found}"
+    cost, batch = plan.unit.shown(plan.rank), plan.unit.shown(plan.batch_rank)
+    return f"{plan.objective} of {plan.unit.name_of_cost}: {cost} against {batch}, {found}"

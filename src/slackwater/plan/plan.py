@@ -17,6 +17,7 @@ from slackwater.algebra.schema import Column
 from slackwater.cost.bill import EVEN, NOTHING, Bill
 from slackwater.cost.feedback import Subject
 from slackwater.cost.objective import Vector
+from slackwater.cost.unit import Unit
 from slackwater.plan.identity import Identity
 
 ONLY: Final = ""
@@ -112,6 +113,8 @@ class Plan:
     weights: Vector = ()
     factors: Bill = EVEN
     """The prices that it was made with, in parts of the built-in ones."""
+    unit: Unit = Unit.CPU
+    """What its costs count."""
 
     def __str__(self) -> str:
         from slackwater.plan.explain import explain

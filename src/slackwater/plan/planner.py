@@ -172,6 +172,7 @@ def plan_queries(
         tuple(trace.limits),
         timeline.weights,
         settings.model.factors,
+        settings.model.unit,
     )
     text_cost = partial(_text_cost, batch, cells, settings.model, objective, rest)
     seconds = explored - started, chosen - explored

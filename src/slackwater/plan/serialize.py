@@ -34,6 +34,7 @@ from slackwater.algebra.scalar import Scalar
 from slackwater.algebra.schema import Column
 from slackwater.algebra.written import write_scalar
 from slackwater.cost.feedback import Subject
+from slackwater.cost.unit import Unit
 from slackwater.errors import InternalError, Place, SlackwaterError, UserError
 from slackwater.plan.deserialize import PlanReader
 from slackwater.plan.identity import Identity
@@ -74,7 +75,7 @@ def plan_from_json(text: str, *, file: str | None = None) -> Plan:
 
 def plan_to_value(plan: Plan) -> Entry:
     """The plan as a value of JSON."""
-    writer = _Writer()
+    writer = _Writer(plan.unit)
     steps: list[Json] = [writer.step(step) for step in plan.steps]
     return {
         "format": FORMAT,
@@ -86,6 +87,9 @@ def plan_to_value(plan: Plan) -> Entry:
         "batch_cost": list(plan.batch_cost),
         "rank": plan.rank,
         "batch_rank": plan.batch_rank,
+        "unit": plan.unit.value,
+        **_in_seconds(plan.unit, {"rank": plan.rank, "batch_rank": plan.batch_rank}),
+        **({"cost_cpu_s": [each / 1e6 for each in plan.cost]} if plan.unit is Unit.CPU else {}),
         "rules": list(plan.rules),
         "limits": list(plan.limits),
         "factors": list(plan.factors),
@@ -95,8 +99,14 @@ def plan_to_value(plan: Plan) -> Entry:
     }
 
 
+def _in_seconds(unit: Unit, costs: Mapping[str, float]) -> Entry:
+    """Costs in seconds of CPU, where that is what they count."""
+    return {f"{name}_cpu_s": unit.cpu_s(cost) for name, cost in costs.items()} if unit is Unit.CPU else {}
+
+
 class _Writer:
-    def __init__(self) -> None:
+    def __init__(self, unit: Unit) -> None:
+        self._unit = unit
         self.columns: list[Json] = []
         self.relations: list[Json] = []
         self._column_numbers: dict[tuple[str, str, str], int] = {}
@@ -112,6 +122,7 @@ class _Writer:
             "rules": list(step.rules),
             "rows": step.rows,
             "cost": step.cost,
+            **_in_seconds(self._unit, {"cost": step.cost}),
             "size": step.size,
             "benefit": step.benefit,
             "relation": self.relation(step.relation),
