@@ -67,7 +67,7 @@ def test_plan_and_explain_tell_which_step_serves_which_query(said: Said) -> None
 def test_a_line_for_every_answer(room: Room, said: Said) -> None:
     out = room.directory / "out"
     status = said("status").splitlines()
-    assert status[1].split() == ["run", "time", "finished", "gross", "busy", "text"]
+    assert status[1].split() == ["run", "time", "finished", "total", "CPU", "gross", "busy", "text"]
     assert "to do, delivers busy, text" in status[2]
     *_, first, second, following = said("run", "--early").splitlines()
     assert [first, second] == [
@@ -114,7 +114,7 @@ def test_one_query_has_no_name_in_what_is_printed(tmp_path: Path, monkeypatch: p
     assert "bytes  read by" in said("explain")
     assert said("run", "--early").splitlines()[-2] == f"the answer: 3 rows in {room.output}"
     status = said("status").splitlines()
-    assert status[1].split() == ["run", "time", "finished", "rows"]
+    assert status[1].split() == ["run", "time", "finished", "total", "CPU", "rows"]
     assert "committed, delivers  " in status[2]
     assert status[-1] == f"the answer: {room.output}"
     assert "delivered" in said("history").splitlines()[0]

@@ -1,4 +1,4 @@
-"""What a run took, all of it, as commands show it."""
+"""What a run took, all of it, and who is at work on one, as commands show it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from rich.text import Text
 from slackwater.cli.output import Json
 from slackwater.cli.text import seconds
 from slackwater.job.accounts import Account, Spent
+from slackwater.job.at_work import AtWork
 
 
 def account_lines(account: Account) -> Text:
@@ -29,6 +30,19 @@ def account_as_json(account: Account | None) -> Json:
         "executors_elsewhere_cpu_s": account.executors_cpu_s,
         "phases": {phase.value: _spent(spent) for phase, spent in account.phases.items()},
         "uncounted": list(account.uncounted),
+    }
+
+
+def at_work_as_json(found: AtWork | None) -> Json:
+    if found is None:
+        return None
+    return {
+        "owner": found.owner,
+        "since": found.started,
+        "seconds": found.for_s,
+        "left_behind": found.left_behind,
+        "run": found.run,
+        "writing": list(found.steps),
     }
 
 

@@ -10,23 +10,23 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from slackwater.cli.account_report import account_as_json, account_lines
+from slackwater.cli.account_report import account_as_json, account_lines, at_work_as_json
 from slackwater.cli.output import Json
-from slackwater.cli.text import amount, plain_table, seconds, size, sql
+from slackwater.cli.text import amount, plain_table, rich_table, seconds, size, sql
 from slackwater.errors import counted
 from slackwater.job.accounts import Account
-from slackwater.job.history import History
+from slackwater.job.history import History, beside_expected
 from slackwater.job.job import Job
 from slackwater.job.manifest import Manifest, StepRecord, told_apart
 from slackwater.job.regret import Regret
 from slackwater.job.shelf import Shelf
-from slackwater.job.status import RunStatus, Status
+from slackwater.job.status import Status
 from slackwater.job.store import RevisionRecord
 from slackwater.job.tidy import Cleaned
 from slackwater.job.work import Work
 from slackwater.plan.plan import answer_of
 
-TIMES = ("wall", "executor CPU (expected)", "total CPU")
+STYLES = {"committed": "green", "running": "cyan", "interrupted": "yellow", "damaged": "red"}
 SIZES = (
     ("read", "bytes_read"),
     ("written", "bytes_written"),
@@ -124,7 +124,7 @@ def _steps_table(steps: tuple[StepRecord, ...]) -> Table:
             amount(step.rows),
             amount(step.expected_rows),
             seconds(_measured(step.measured, "wall_s")),
-            _beside(_measured(step.measured, "cpu_s"), step.expected_cpu_s),
+            beside_expected(_measured(step.measured, "cpu_s"), step.expected_cpu_s),
             size(_measured(step.measured, "bytes_read")),
             size(_measured(step.measured, "bytes_shuffled")),
             style="dim" if step.skipped else None,
@@ -192,13 +192,15 @@ class StatusReport:
                     "time": run.time,
                     "delivers": run.delivers,
                     **({"queries": list(run.due)} if any(run.due) else {}),
-                    "state": _state(run),
+                    "state": self.status.state(run),
+                    "account": account_as_json(run.account),
                     "finished": None if run.manifest is None else run.manifest.finished,
                 }
                 for run in self.status.runs
             ],
             "next": None if following is None else following.time,
             **_following(self.status),
+            "running": at_work_as_json(self.status.at_work),
             "waiting": dict(self.status.waiting),
             "revisions": [
                 {
@@ -218,21 +220,14 @@ class StatusReport:
         }
 
     def as_text(self) -> RenderableType:
-        table = plain_table("run", "time", "", "finished", *(name or "rows" for name in self.shelves), left=4)
-        for run in self.status.runs:
-            manifest = run.manifest
-            delivers = f", delivers {', '.join(run.due)}".rstrip() if run.delivers else ""
-            style = {"committed": "green", "interrupted": "yellow", "damaged": "red"}.get(_state(run), "")
-            table.add_row(
-                str(run.run),
-                run.time,
-                Text(_state(run) + delivers, style=style),
-                manifest.finished[:19].replace("T", " ") if manifest is not None else "",
-                *(_rows(manifest, name) for name in self.shelves),
-            )
-        cycle = f"cycle {self.status.cycle}" if self.status.cycle is not None else "no run yet"
+        states = [self.status.state(run) for run in self.status.runs]
+        styles = {(n, 2): STYLES[state] for n, state in enumerate(states) if state in STYLES}
+        table = rich_table(self.status.table(), styles)
         waiting = ", ".join(f"{name}: {counted(n, 'new file')}" for name, n in self.status.waiting.items() if n)
-        parts: list[RenderableType] = [Text(f"{self.name} · {cycle}", style="bold"), table]
+        parts: list[RenderableType] = [Text(f"{self.name} · {self.status.title}", style="bold")]
+        if (at_work := self.status.at_work) is not None:
+            parts.append(Text(str(at_work), style="yellow" if at_work.left_behind else "cyan"))
+        parts.append(table)
         parts += [Text(run.damaged, style="red") for run in self.status.runs if run.damaged]
         parts += map(_revision_line, self.status.revisions)
         if self.status.rescheduled:
@@ -251,20 +246,6 @@ class StatusReport:
 def _revision_line(revision: RevisionRecord) -> Text:
     when = revision.planned[:19].replace("T", " ")
     return Text(f"planned anew from run {revision.from_run} on ({when}): {'; '.join(revision.reasons)}")
-
-
-def _rows(manifest: Manifest | None, query: str) -> str:
-    """How many rows a run has delivered of a query, as far as that is known."""
-    answer = manifest.answers.get(query) if manifest is not None else None
-    return "" if answer is None or answer.rows is None else amount(answer.rows)
-
-
-def _state(run: RunStatus) -> str:
-    if run.damaged:
-        return "damaged"
-    if run.manifest is not None:
-        return "committed"
-    return "interrupted" if run.pinned else "to do"
 
 
 @dataclass(frozen=True)
@@ -296,21 +277,7 @@ class HistoryReport:
     def as_text(self) -> RenderableType:
         if not self.runs:
             return Text("no run is committed yet")
-        queries = self.runs.queries
-        delivered = [name or "delivered" for name in queries]
-        table = plain_table("cycle", "run", "finished (UTC)", "arrived", *delivered, *TIMES, left=3)
-        for manifest, account in self.runs.with_accounts:
-            table.add_row(
-                str(manifest.cycle),
-                f"{manifest.run} · {manifest.time}" + (f" · plan {manifest.revision}" if manifest.revision > 1 else ""),
-                manifest.finished[:19].replace("T", " "),
-                amount(sum(manifest.arrived.values())),
-                *(amount(manifest.answers[name].rows) if name in manifest.answers else "" for name in queries),
-                seconds(account.wall_s if account is not None else None),
-                _beside(_measured(manifest.total, "cpu_s"), manifest.expected_cpu_s),
-                seconds(account.cpu_s if account is not None else None),
-            )
-        parts: list[RenderableType] = [table]
+        parts: list[RenderableType] = [rich_table(self.runs.table())]
         if self.regrets:
             parts += [Text(), _regrets_table(self.regrets)]
         for manifest, account in self.runs.with_accounts if self.steps else ():
@@ -320,11 +287,6 @@ class HistoryReport:
             parts += [_steps_table(manifest.steps)] if manifest.steps else []
             parts += [account_lines(account)] if account is not None else []
         return Group(*parts)
-
-
-def _beside(measured: float | None, expected: float | None) -> str:
-    """A time, and in brackets the one that was expected."""
-    return seconds(measured) if measured is None or expected is None else f"{seconds(measured)} ({seconds(expected)})"
 
 
 def _regrets_table(regrets: Sequence[Regret]) -> Table:

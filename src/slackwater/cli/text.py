@@ -6,17 +6,18 @@ Where the output is no terminal nothing is broken and nothing coloured, so that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.syntax import Syntax
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from slackwater.figures import amount as amount
 from slackwater.figures import seconds as seconds
 from slackwater.figures import size as size
+from slackwater.job.table import Table
 
 THEME = "ansi_dark"
 NARROWEST = 24
@@ -75,9 +76,17 @@ def sql(text: str) -> Text:
     return highlighted
 
 
-def plain_table(*columns: str, left: int = 1) -> Table:
+def plain_table(*columns: str, left: int = 1) -> RichTable:
     """A table without lines; so many of its first columns are words, the others numbers."""
-    table = Table(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 3, 0, 0))
+    table = RichTable(box=None, pad_edge=False, header_style="bold cyan", padding=(0, 3, 0, 0))
     for number, column in enumerate(columns):
         table.add_column(column, justify="left" if number < left else "right", no_wrap=True)
     return table
+
+
+def rich_table(table: Table, styles: Mapping[tuple[int, int], str] | None = None) -> RichTable:
+    """A table for the terminal; `styles` of single cells, by row and column."""
+    found = plain_table(*table.columns, left=table.left)
+    for n, row in enumerate(table.rows):
+        found.add_row(*(Text(cell, style=(styles or {}).get((n, column), "")) for column, cell in enumerate(row)))
+    return found

@@ -9,12 +9,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from slackwater.cli.output import Json, plain
-from slackwater.cli.text import amount, plain_table
+from slackwater.cli.text import rich_table
 from slackwater.errors import counted
 from slackwater.job.manifest import told_apart
 from slackwater.job.verify import Verdict
-
-MOST_ROWS = 10
 
 
 @dataclass(frozen=True)
@@ -58,10 +56,7 @@ class VerdictReport:
 
     def as_text(self) -> RenderableType:
         verdict, found = self.verdict, self.verdict.difference
-        about = f"{self.query}, " if self.query else ""
-        about += f"run {verdict.run} ({verdict.time}), {amount(verdict.rows)} rows"
-        if verdict.sample is not None:
-            about += f", on a sample of {100 * verdict.sample:g} %"
+        about = f"{self.query}, {verdict.about}" if self.query else verdict.about
         notes = (
             [Text(f"  {counted(found.close, 'row')} equal but for the last digits of floats")] if found.close else []
         )
@@ -74,11 +69,5 @@ class VerdictReport:
         if verdict.shown is not None:
             notes.append(Text(f"  the output shows the answer of run {verdict.shown}"))
         if verdict.equal:
-            return Group(Text.assemble((f"{about}: ", ""), ("equal to the batch answer", "bold green")), *notes)
-        more = " or more" if found.cut else ""
-        title = f"{about}: {len(found.missing)} rows are missing{more}, {len(found.extra)} too many{more}"
-        table = plain_table("", *(f.name for f in verdict.fields), left=1 + len(verdict.fields))
-        for label, rows in (("missing", found.missing), ("too many", found.extra)):
-            for row in rows[:MOST_ROWS]:
-                table.add_row(label, *(str(cell) for cell in row))
-        return Group(Text(title, style="bold red"), table, *notes)
+            return Group(Text.assemble((f"{about}: ", ""), (verdict.outcome, "bold green")), *notes)
+        return Group(Text(f"{about}: {verdict.outcome}", style="bold red"), rich_table(verdict.table()), *notes)

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import Final, overload
 
+from slackwater.figures import amount, seconds
 from slackwater.job.accounts import Account
 from slackwater.job.manifest import Manifest
+from slackwater.job.table import Table, paragraph
+
+TIMES: Final = ("wall", "executor CPU (expected)", "total CPU")
 
 
-@dataclass(frozen=True)
+def beside_expected(measured: float | None, expected: float | None) -> str:
+    """A time, and in brackets the one that was expected."""
+    return seconds(measured) if measured is None or expected is None else f"{seconds(measured)} ({seconds(expected)})"
+
+
+@dataclass(frozen=True, repr=False)
 class History(Sequence[Manifest]):
     """A sequence of manifests, from the first run to the last; `accounts` goes with it, None where one was lost."""
 
@@ -29,6 +38,31 @@ class History(Sequence[Manifest]):
 
     def __len__(self) -> int:
         return len(self.runs)
+
+    def table(self) -> Table:
+        """A line for each run: what came, what was delivered, what it took."""
+        delivered = tuple(name or "delivered" for name in self.queries)
+        columns = ("cycle", "run", "finished (UTC)", "arrived", *delivered, *TIMES)
+        return Table(columns, tuple(self._cells(*each) for each in self.with_accounts), left=3)
+
+    def _cells(self, manifest: Manifest, account: Account | None) -> tuple[str, ...]:
+        revised = f" · plan {manifest.revision}" if manifest.revision > 1 else ""
+        return (
+            str(manifest.cycle),
+            f"{manifest.run} · {manifest.time}{revised}",
+            manifest.finished[:19].replace("T", " "),
+            amount(sum(manifest.arrived.values())),
+            *(amount(manifest.answers[name].rows) if name in manifest.answers else "" for name in self.queries),
+            seconds(account.wall_s if account is not None else None),
+            beside_expected(manifest.total.get("cpu_s"), manifest.expected_cpu_s),
+            seconds(account.cpu_s if account is not None else None),
+        )
+
+    def __repr__(self) -> str:
+        return self.table().as_text() if self.runs else "no run is committed yet"
+
+    def _repr_html_(self) -> str:
+        return self.table().as_html() if self.runs else paragraph("no run is committed yet")
 
     @property
     def with_accounts(self) -> Iterator[tuple[Manifest, Account | None]]:

@@ -34,6 +34,7 @@ from slackwater.job.accounts import (
     metered_runs,
     record_attempt,
 )
+from slackwater.job.at_work import at_work
 from slackwater.job.calibrate import PASSES, ROWS, Trial, calibrate
 from slackwater.job.carry import CarriedOver
 from slackwater.job.conditions import Conditions
@@ -41,6 +42,7 @@ from slackwater.job.config import find_job, load_job
 from slackwater.job.counting import SourceStatistics
 from slackwater.job.cycles import Cycles
 from slackwater.job.damage import damaged_file, damaged_states
+from slackwater.job.describe import job_line, job_table
 from slackwater.job.due import Asked, Calendar, Clock, system_clock
 from slackwater.job.forecasts import SourceForecast, forecasts, today
 from slackwater.job.history import History
@@ -94,6 +96,12 @@ class Job:
         self._clock = clock
         self._preparation = Preparation(config, self.store, self.session, statistics, methods, prices, history)
         self._cycles = Cycles(self._preparation)
+
+    def __repr__(self) -> str:
+        return job_line(self.config)
+
+    def _repr_html_(self) -> str:
+        return job_table(self.config).as_html()
 
     @staticmethod
     def open(
@@ -372,7 +380,8 @@ class Job:
         cycle = self._cycles.open()
         rescheduled = self._cycles.rescheduled(cycle) if cycle is not None else ()
         found = status_of(self.config, cycle, self._cycles.timeline(cycle), rescheduled)
-        return replace(found, following=following(self._cycles, self._calendar()))
+        following_run = following(self._cycles, self._calendar())
+        return replace(found, following=following_run, at_work=at_work(self.store, cycle))
 
     def history(self) -> History:
         """All committed runs, of all cycles, whose manifests are not damaged."""

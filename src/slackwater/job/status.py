@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from slackwater.errors import StateError
+from slackwater.figures import amount, seconds
+from slackwater.job.accounts import Account, account_of
+from slackwater.job.at_work import AtWork
 from slackwater.job.conditions import Conditions
 from slackwater.job.due import NextRun
 from slackwater.job.inputs import known_files
@@ -13,6 +16,7 @@ from slackwater.job.manifest import Manifest
 from slackwater.job.pins import arrived, listed
 from slackwater.job.sections import JobConfig
 from slackwater.job.store import Cycle, RevisionRecord
+from slackwater.job.table import Table, paragraph
 from slackwater.time.timeline import Timeline
 
 
@@ -27,13 +31,24 @@ class RunStatus:
     manifest: Manifest | None
     pinned: bool
     damaged: str = ""
+    account: Account | None = None
+    """What it took, where that is known."""
 
     @property
     def delivers(self) -> bool:
         return bool(self.due)
 
+    @property
+    def finished(self) -> str:
+        return "" if self.manifest is None else self.manifest.finished[:19].replace("T", " ")
 
-@dataclass(frozen=True)
+    def rows(self, query: str) -> str:
+        """How many rows it has delivered of a query, as far as that is known."""
+        answer = self.manifest.answers.get(query) if self.manifest is not None else None
+        return "" if answer is None or answer.rows is None else amount(answer.rows)
+
+
+@dataclass(frozen=True, repr=False)
 class Status:
     """Where a job stands: its cycle, its runs, what waits to be read."""
 
@@ -50,9 +65,46 @@ class Status:
     following: NextRun | None = None
     """When the next run is due, of this cycle or of the next; None where runs are not due by a clock."""
 
+    queries: tuple[str, ...] = ()
+    at_work: AtWork | None = None
+    """Who holds the job's lock, or has left it behind."""
+
     @property
     def next(self) -> RunStatus | None:
         return next((run for run in self.runs if run.manifest is None), None)
+
+    def state(self, run: RunStatus) -> str:
+        """Where a run stands, in a word."""
+        if run.damaged:
+            return "damaged"
+        if run.manifest is not None:
+            return "committed"
+        if self.at_work is not None and self.at_work.run == run.run:
+            return "running"
+        return "interrupted" if run.pinned else "to do"
+
+    @property
+    def title(self) -> str:
+        return f"cycle {self.cycle}" if self.cycle is not None else "no run yet"
+
+    def table(self) -> Table:
+        """A line for each run; the third column says its state and what it delivers."""
+        columns = ("run", "time", "", "finished", "total CPU", *(name or "rows" for name in self.queries))
+        return Table(columns, tuple(map(self._cells, self.runs)), left=4)
+
+    def _cells(self, run: RunStatus) -> tuple[str, ...]:
+        delivers = f", delivers {', '.join(run.due)}".rstrip() if run.delivers else ""
+        total = "" if run.account is None else seconds(run.account.cpu_s)
+        rows = (run.rows(name) for name in self.queries)
+        return str(run.run), run.time, self.state(run) + delivers, run.finished, total, *rows
+
+    def __repr__(self) -> str:
+        running = [str(self.at_work)] if self.at_work is not None else []
+        return "\n".join([self.title, *running, self.table().as_text()])
+
+    def _repr_html_(self) -> str:
+        running = paragraph(str(self.at_work)) if self.at_work is not None else ""
+        return paragraph(self.title) + running + self.table().as_html()
 
 
 def status_of(config: JobConfig, cycle: Cycle | None, timeline: Timeline, rescheduled: Sequence[str]) -> Status:
@@ -60,10 +112,11 @@ def status_of(config: JobConfig, cycle: Cycle | None, timeline: Timeline, resche
     runs = tuple(_run_status(config, cycle, run, timeline) for run in timeline.runs)
     waiting = _waiting(config, cycle)
     if cycle is None:
-        return Status(None, runs, waiting)
+        return Status(None, runs, waiting, queries=tuple(config.queries))
     record = cycle.record()
     conditions = Conditions.of_cycle(record)
-    return Status(cycle.number, runs, waiting, record.revisions, tuple(rescheduled), conditions)
+    queries = tuple(config.queries)
+    return Status(cycle.number, runs, waiting, record.revisions, tuple(rescheduled), conditions, queries=queries)
 
 
 def _run_status(config: JobConfig, cycle: Cycle | None, run: int, timeline: Timeline) -> RunStatus:
@@ -75,7 +128,8 @@ def _run_status(config: JobConfig, cycle: Cycle | None, run: int, timeline: Time
         except StateError as error:
             damaged = str(error)
     due = tuple(name for name in config.queries if run in timeline.due(name))
-    return RunStatus(run, timeline.time(run), due, manifest, pinned, damaged)
+    account = account_of(cycle, manifest) if cycle is not None and manifest is not None else None
+    return RunStatus(run, timeline.time(run), due, manifest, pinned, damaged, account)
 
 
 def _waiting(config: JobConfig, cycle: Cycle | None) -> dict[str, int]:

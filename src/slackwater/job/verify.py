@@ -12,6 +12,7 @@ from slackwater.algebra.types import Type
 from slackwater.engine.program import compile_query
 from slackwater.engine.views import Files, view_of_files, view_of_query
 from slackwater.errors import Place, StateError
+from slackwater.figures import amount
 from slackwater.job.answers import options_to_read
 from slackwater.job.inputs import check_inputs
 from slackwater.job.manifest import Manifest, OutputRecord
@@ -19,6 +20,7 @@ from slackwater.job.pins import Pins
 from slackwater.job.sections import JobQuery
 from slackwater.job.shelf import Shelf
 from slackwater.job.sources import Source
+from slackwater.job.table import Table, paragraph
 from slackwater.spark.answer import compute
 from slackwater.spark.compare import Difference, Row, difference
 from slackwater.spark.metrics import measuring
@@ -27,10 +29,13 @@ from slackwater.spark.statements import run_statement
 if TYPE_CHECKING:
     from slackwater.spark.session import Session
 
+MOST_ROWS = 10
+"""How many rows of each kind that differ are shown."""
+
 BATCH, DELIVERED, UNCUT = "slackwater__batch", "slackwater__delivered", "slackwater__uncut"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """What came of a comparison."""
 
@@ -55,6 +60,36 @@ class Verdict:
     def sound(self) -> bool:
         """Whether the answer is the batch answer, and the output's path shows the last one."""
         return self.equal and not self.link
+
+    @property
+    def about(self) -> str:
+        """What was compared."""
+        sampled = f", on a sample of {100 * self.sample:g} %" if self.sample is not None else ""
+        return f"run {self.run} ({self.time}), {amount(self.rows)} rows{sampled}"
+
+    @property
+    def outcome(self) -> str:
+        """What came of it, in words."""
+        if self.equal:
+            return "equal to the batch answer"
+        missing, extra = len(self.difference.missing), len(self.difference.extra)
+        more = " or more" if self.difference.cut else ""
+        return f"{missing} rows are missing{more}, {extra} too many{more}"
+
+    def table(self) -> Table:
+        """Some of the rows that differ."""
+        labelled = (("missing", self.difference.missing), ("too many", self.difference.extra))
+        rows = tuple((label, *map(str, row)) for label, rows in labelled for row in rows[:MOST_ROWS])
+        return Table(("", *(f.name for f in self.fields)), rows, left=1 + len(self.fields))
+
+    def __repr__(self) -> str:
+        lines = [f"{self.about}: {self.outcome}", *([self.link] if self.link else [])]
+        return "\n".join(lines if self.equal else [*lines, self.table().as_text()])
+
+    def _repr_html_(self) -> str:
+        link = paragraph(self.link) if self.link else ""
+        table = "" if self.equal else self.table().as_html()
+        return paragraph(f"{self.about}: {self.outcome}") + link + table
 
 
 @dataclass(frozen=True)
