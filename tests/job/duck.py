@@ -21,7 +21,7 @@ import sqlglot
 from slackwater.algebra.schema import Field
 from slackwater.algebra.types import Type
 from slackwater.engine.tables import spark_type
-from slackwater.errors import RunError
+from slackwater.errors import BindError, RunError
 from slackwater.spark.counting import Counted
 from slackwater.spark.metrics import Measured
 from slackwater.spark.session import Session
@@ -143,6 +143,13 @@ def without_spark(outputs: Sequence[tuple[str, str]] = OUTPUTS) -> Iterator[tupl
             on_done(task, costs[task.name])
         return costs
 
+    def type_of_expression(_: Session, query: str) -> tuple[Field, ...]:
+        try:
+            ((name, kind, *__),) = duck.connection.execute(f"DESCRIBE {_translated(query)}").fetchall()
+        except duckdb.Error as error:
+            raise BindError(str(error)) from None
+        return (Field(name, Type.parse(kind.lower())),)
+
     def declared(*_: object) -> tuple[Field, ...]:
         return tuple(Field(name, Type.parse(kind)) for name, kind in outputs)
 
@@ -172,6 +179,7 @@ def without_spark(outputs: Sequence[tuple[str, str]] = OUTPUTS) -> Iterator[tupl
             has_catalog_of_its_own=lambda _: False,
         ),
         patch.multiple("slackwater.job.conditions", settings_of_results=settings, setting=setting),
+        patch.multiple("slackwater.job.record_expressions", output_fields=type_of_expression, run_statement=execute),
         patch.multiple("slackwater.job.counting", count_columns=counted, run_statement=execute, united=united),
         patch.multiple("slackwater.job.checking", run_all=run_all),
         patch.multiple("slackwater.job.runner", run_all=run_all, run_statement=execute, jvm_cpu_seconds=lambda _: None),

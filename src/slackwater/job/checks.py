@@ -147,10 +147,26 @@ def _source(name: str, source: SourceConfig, job: JobConfig) -> Iterator[Wrong]:
         yield Wrong((*at, "schema"), f"source `{name}` has an empty `schema`", "e.g. o_id INT, price DOUBLE")
     if source.static and source.states("changes"):
         yield Wrong((*at, "changes"), f"source `{name}` is static, so it has no `changes`", "leave out one of them")
+    yield from _upserts(name, source)
     if source.static and source.expect.arrives:
         yield Wrong((*at, "expect", "arrives"), f"source `{name}` is static: nothing arrives", "leave out one of them")
     else:
         yield from _arrivals(name, source, job)
+
+
+def _upserts(name: str, source: SourceConfig) -> Iterator[Wrong]:
+    at: Location = ("sources", name)
+    if source.changes is Changes.UPSERTS:
+        if source.keys:
+            yield Wrong((*at, "keys"), f"source `{name}` brings upserts, which have one key", "write `key: [o_id]`")
+        elif source.key is None:
+            message = f"source `{name}` brings upserts, and has no `key`"
+            yield Wrong((*at, "changes"), message, "name the columns by which a later record replaces an earlier one")
+        return
+    for key in ("sequence", "deletes"):
+        if source.states(key):
+            message = f"`{key}` is about upserts, and source `{name}` is `changes: {source.changes}`"
+            yield Wrong((*at, key), message, "say `changes: upserts`, or leave it out", of_key=True)
 
 
 def _arrivals(name: str, source: SourceConfig, job: JobConfig) -> Iterator[Wrong]:
@@ -165,7 +181,7 @@ def _arrivals(name: str, source: SourceConfig, job: JobConfig) -> Iterator[Wrong
             )
         if source.changes is Changes.APPEND and (arriving.updates.number or arriving.deletes.number):
             message = f"source `{name}` only appends, but at {time} rows are updated or deleted"
-            yield Wrong((*at, time), message, "say `changes: feed`, where rows carry `_change_type`")
+            yield Wrong((*at, time), message, "say `changes: feed` or `changes: upserts`")
     yield from (Wrong(at, message, hint) for message, hint in _total(name, expect))
 
 

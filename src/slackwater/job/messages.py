@@ -49,6 +49,8 @@ EXAMPLES: Final = {
     "arrives": "arrives: {14:00: 60%, 24:00: 40%}",
     "distinct": "distinct: {category: 12}",
     "static": "static: true",
+    "sequence": "sequence: updated_at",
+    "deletes": "deletes: op = 'd'",
     "tolerance": "tolerance: 1e-9",
 }
 
@@ -82,6 +84,8 @@ OTHER_WORDS: Final = {
     "remote": "connect",
     "arrivals": "arrives",
     "location": "path",
+    "order_by": "sequence",
+    "operation": "deletes",
 }
 
 BOUNDS: Final = {

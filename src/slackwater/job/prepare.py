@@ -24,8 +24,9 @@ from slackwater.job.forecasts import whole_cycles
 from slackwater.job.pins import FilePin, listed
 from slackwater.job.planning import Planned, plan_job
 from slackwater.job.prices import ClusterPrices, cluster_of, read_prices
+from slackwater.job.record_expressions import check_upserts
 from slackwater.job.row_counting import RowCounting
-from slackwater.job.sections import Format, JobConfig, JobQuery, SourceConfig
+from slackwater.job.sections import Changes, Format, JobConfig, JobQuery, SourceConfig
 from slackwater.job.sources import Source, reader_options
 from slackwater.job.statistics import Evidence, evidence, job_statistics
 from slackwater.job.store import Cycle, Store
@@ -127,6 +128,7 @@ class Preparation:
         """The columns that Spark sees in the answer of each query, over the sources as they are."""
         for name, source in sources.items():
             source.check_key()
+            check_upserts(self.session(), source, self.config)
             for view in source.whole(name, [source.listed()]):
                 run_statement(self.session(), view)
         return {name: self._declared(query, sources) for name, query in self.config.queries.items()}
@@ -215,15 +217,15 @@ class Preparation:
             fields = columns_of_files(self.session(), format, str(directory), paths, reader_options(config))
         else:
             fields = columns_of_files(self.session(), format, str(directory), [], {}, config.schema_text)
-        if not config.append_only:
+        if config.changes is Changes.FEED:
             if CHANGE_TYPE not in {f.name.lower() for f in fields} and config.schema_text is None:
                 have = ", ".join(f.name for f in fields)
                 hint = f"rows of a feed carry insert, delete, update_preimage or update_postimage; there is {have}"
                 raise UserError(f"source `{name}` is a feed without a column `{CHANGE_TYPE}`", hint=hint)
             fields = tuple(f for f in fields if f.name.lower() != CHANGE_TYPE)
-            if WEIGHT.name in {f.name.lower() for f in fields}:
-                hint = "that name is Slackwater's, for how often a row counts: give the column another"
-                raise UserError(f"source `{name}` is a feed with a column `{WEIGHT.name}`", hint=hint)
+        if not config.append_only and WEIGHT.name in {f.name.lower() for f in fields}:
+            hint = "that name is Slackwater's, for how often a row counts: give the column another"
+            raise UserError(f"source `{name}` changes, and has a column `{WEIGHT.name}`", hint=hint)
         source = Source(name, config, format, directory, fields)
         source.check_columns(pins)
         return source

@@ -25,6 +25,7 @@ from slackwater.job.schedule import dealt_out, rescheduled, timeline_of
 from slackwater.job.sources import Source
 from slackwater.job.store import Cycle, CycleRecord, Expected, RevisionRecord
 from slackwater.job.surprise import surprising_arrivals, surprising_states
+from slackwater.job.upserts import in_proportion
 from slackwater.job.verify import output_fields_of
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan
@@ -148,12 +149,19 @@ class Rest:
         sources = self.preparation.sources_of(self.cycle)
         files = {name: self._waiting(source) for name, source in sources.items() if source.changing}
         sources = self.preparation.counted(sources, files)
-        waiting = {name: sources[name].arrival(pins) for name, pins in files.items()}
         expected = {n: dealt_out(_arrivals(told), before, after, self.done) for n, told in record.expects.items()}
+        waiting = {n: self._arrival(sources[n], pins, expected.get(n, ())) for n, pins in files.items()}
         return Situation(record, plan, before, after, sources, expected, waiting)
 
     def _waiting(self, source: Source) -> tuple[FilePin, ...]:
         return arrived(source.listed(), known_files(self.cycle, source.name))
+
+    def _arrival(self, source: Source, pins: Sequence[FilePin], expected: Sequence[Arrival]) -> Arrival:
+        """What files bring; nobody knows yet what upserts come to."""
+        found = source.arrival(pins)
+        if source.upserts is None or len(expected) <= self.done:
+            return found
+        return in_proportion(found.inserts, expected[self.done])
 
     def _surprises(self, stand: Situation, factor: float | None) -> Iterator[str]:
         if factor is None:

@@ -32,7 +32,9 @@ from slackwater.job.manifest import (
     write_record,
 )
 from slackwater.job.promises import trusted
+from slackwater.job.sources import Source
 from slackwater.job.store import remove
+from slackwater.job.upserts import arrival_of, changelog_name
 from slackwater.job.work import Target, Work
 from slackwater.plan.billed import over_rows
 from slackwater.plan.plan import Purpose
@@ -211,7 +213,7 @@ def _manifest(
         finished=now(),
         pins={name: tuple(files) for name, files in work.pins[-1].items()},
         arrived={n: int(s.rows(work.pins[-1].get(n, ()))) for n, s in work.sources.items()},
-        changed={n: _kinds(s.arrival(work.pins[-1].get(n, ()))) for n, s in work.sources.items() if s.is_feed},
+        changed={n: _kinds(_arrival(work, s, states)) for n, s in work.sources.items() if not s.config.append_only},
         states=states,
         output=output,
         outputs=outputs,
@@ -220,6 +222,14 @@ def _manifest(
         total=total,
         note="" if work.targets else "nothing arrived, nothing to compute" if work.nothing_arrived else "nothing to do",
     )
+
+
+def _arrival(work: Work, source: Source, states: Mapping[str, StateRecord]) -> Arrival:
+    """What a source brought; of upserts as the run has found out."""
+    if source.upserts is None:
+        return source.arrival(work.pins[-1].get(source.name, ()))
+    changelog = states.get(changelog_name(source.name, work.run))
+    return arrival_of(work.store.state / file.path for file in changelog.files) if changelog else Arrival(0.0)
 
 
 def _kinds(arrival: Arrival) -> tuple[float, float, float]:

@@ -28,6 +28,8 @@ from slackwater.job.values import (
     Columns,
     Count,
     Deliver,
+    Expression,
+    Expressions,
     Factor,
     LocalPath,
     Price,
@@ -55,10 +57,11 @@ class Refresh(StrEnum):
 
 
 class Changes(StrEnum):
-    """Whether rows of a source only arrive, or may also be updated and deleted."""
+    """Whether rows of a source only arrive, or may also be updated and deleted, and how that is told."""
 
     APPEND = "append"
     FEED = "feed"
+    UPSERTS = "upserts"
 
 
 class Check(StrEnum):
@@ -157,9 +160,18 @@ class SourceConfig(Section):
     check: Annotated[
         Check, Field(description="exact: what the source promises is checked as rows arrive; trust: it is not.")
     ] = Check.EXACT
-    changes: Annotated[Changes, Field(description="append: rows only arrive; feed: rows carry `_change_type`.")] = (
-        Changes.APPEND
-    )
+    changes: Annotated[
+        Changes,
+        Field(
+            description="append: rows only arrive; feed: rows carry `_change_type`; upserts: the last of a key counts."
+        ),
+    ] = Changes.APPEND
+    sequence: Annotated[
+        Expressions, Field(description="Of upserts, what grows with every change of a key: columns or expressions.")
+    ] = ()
+    deletes: Annotated[
+        Expression | None, Field(description="Of upserts, which records delete their key, e.g. `op = 'd'`.")
+    ] = None
     static: Annotated[bool, Field(description="Never changes during the schedule.")] = False
     expect: Annotated[ExpectConfig, Field(description="What is known before anything has arrived.")] = ExpectConfig()
 

@@ -19,6 +19,7 @@ from slackwater.algebra.schema import Field, TableSchema
 from slackwater.algebra.types import Type
 from slackwater.catalog.statistics import Arrival
 from slackwater.engine.tables import spark_type
+from slackwater.engine.upserts import Upserts
 from slackwater.engine.views import (
     CHANGE_TYPE,
     Files,
@@ -26,11 +27,12 @@ from slackwater.engine.views import (
     version_of_feed,
     view_of_files,
     view_of_nothing,
+    view_of_query,
 )
 from slackwater.errors import Place, UserError
 from slackwater.job.file_rows import FileRows
 from slackwater.job.pins import FilePin, listed
-from slackwater.job.sections import Format, SourceConfig
+from slackwater.job.sections import Changes, Format, SourceConfig
 from slackwater.time.sources import change_name, snapshot_name
 
 BYTES_PER_ROW = 100
@@ -55,7 +57,15 @@ class Source:
 
     @property
     def is_feed(self) -> bool:
-        return not self.config.append_only
+        return self.config.changes is Changes.FEED
+
+    @property
+    def upserts(self) -> Upserts | None:
+        """What its records mean, if they are upserts."""
+        config = self.config
+        if config.changes is not Changes.UPSERTS or config.key is None:
+            return None
+        return Upserts(self.name, self.fields, config.key, config.sequence, config.deletes)
 
     @property
     def schema(self) -> TableSchema:
@@ -94,8 +104,21 @@ class Source:
                 yield from self._version(version, [pin for pins_of_run in pins[:run] for pin in pins_of_run])
 
     def whole(self, name: str, pins: Sequence[Sequence[FilePin]]) -> Iterator[str]:
-        """The views by which the table, as of the last of the runs given, has a name."""
-        yield from self._version(name, [pin for run in pins for pin in run])
+        """The views by which the table, as of the last of the runs given, has a name: from its files alone."""
+        if self.upserts is not None:
+            yield from self._by_definition(name, self.upserts, pins)
+        else:
+            yield from self._version(name, [pin for run in pins for pin in run])
+
+    def _by_definition(self, name: str, upserts: Upserts, pins: Sequence[Sequence[FilePin]]) -> Iterator[str]:
+        """What upserts come to; by a sequence the runs make no difference, so all files are read as one."""
+        together = [[pin for run in pins for pin in run]] if upserts.sequence else pins
+        records = [(run, f"{name}__records_{run}") for run, files in enumerate(together, start=1) if files]
+        if not records:
+            yield view_of_nothing(name, self.fields)
+            return
+        yield from (self.counted_view(view, together[run - 1]) for run, view in records)
+        yield view_of_query(name, upserts.table(records))
 
     def counted_view(self, name: str, pins: Sequence[FilePin]) -> str:
         """The rows of files as they lie there, kinds of change included."""

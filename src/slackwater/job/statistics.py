@@ -90,7 +90,7 @@ def _shares(expected: Sequence[float]) -> list[float]:
 
 def _typical(source: Source, number: int) -> Arrival:
     """An arrival of which nothing is known; of a feed some changes update or delete, once there is something."""
-    return Arrival(0.85, 0.05, 0.05) if source.is_feed and number else Arrival(1.0)
+    return Arrival(0.85, 0.05, 0.05) if not source.config.append_only and number else Arrival(1.0)
 
 
 def _scaled(arrival: Arrival, rows: float, present: float) -> Arrival:

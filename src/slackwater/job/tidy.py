@@ -8,6 +8,7 @@ from pathlib import Path
 
 from slackwater.job.manifest import Manifest
 from slackwater.job.store import Cycle, Store
+from slackwater.job.upserts import is_changelog
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,9 @@ def _still_read(cycle: Cycle, manifests: Sequence[Manifest]) -> set[str]:
     """What the runs read that are still to be done, or to be done again because their manifest is damaged."""
     plan = cycle.plan()
     left = set(plan.runs) - {manifest.run for manifest in manifests}
-    return {name for step in plan.steps if step.run in left for name in step.reads()}
+    read = {name for step in plan.steps if step.run in left for name in step.reads()}
+    logs = {name for manifest in manifests for name in manifest.states if is_changelog(name)}
+    return read | logs if left else read
 
 
 def _replaced(store: Store) -> list[Path]:

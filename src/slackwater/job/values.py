@@ -21,6 +21,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo, WithJsonSchema
 
 from slackwater.errors import did_you_mean
+from slackwater.sql.record_expression import refusal
 
 FILE_NAME: Final = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$"
 MOST_ROWS: Final = 10**15
@@ -266,6 +267,36 @@ Columns: TypeAlias = Annotated[
         mode="validation",
     ),
 ]
+
+
+def _expression(told: object) -> str:
+    if not isinstance(told, str) or not told.strip():
+        raise Refused(f"must be an SQL expression, not {shown(told)}", "e.g. `deletes: op = 'd'`")
+    if problem := refusal(told):
+        raise Refused(f"{problem}: {shown(told)}")
+    return told
+
+
+def _expressions(told: object) -> tuple[str, ...]:
+    texts = told if isinstance(told, list) else [told]
+    if not texts:
+        raise Refused("names no column", "e.g. `sequence: updated_at`")
+    return tuple(map(_expression, texts))
+
+
+_TEXT_SCHEMA: Final = {"type": "string", "minLength": 1}
+
+Expression: TypeAlias = Annotated[str, PlainValidator(_expression), WithJsonSchema(_TEXT_SCHEMA, mode="validation")]
+"""Spark SQL over the columns of one record."""
+
+Expressions: TypeAlias = Annotated[
+    tuple[str, ...],
+    PlainValidator(_expressions),
+    WithJsonSchema(
+        {"anyOf": [_TEXT_SCHEMA, {"type": "array", "items": _TEXT_SCHEMA, "minItems": 1}]}, mode="validation"
+    ),
+]
+"""One of these, or several."""
 
 
 def _deliver(told: object) -> str | tuple[str, ...]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from slackwater.algebra.relation import Relation
 from slackwater.engine.by_key import buckets_of, directory_by_key, drop, read_by_key, write_by_key
 from slackwater.engine.program import Compiled, compile_step, layout_names, saved_fields
 from slackwater.engine.views import Files, view_of_files, view_of_query
@@ -20,11 +21,13 @@ from slackwater.job.answers import options_to_write
 from slackwater.job.checking import Check, pending_checks
 from slackwater.job.data_files import all_whole, files_beside
 from slackwater.job.manifest import Manifest, OutputRecord, StateRecord
-from slackwater.job.pins import Pins
+from slackwater.job.pins import FilePin, Pins
 from slackwater.job.planning import text_name
-from slackwater.job.sections import JobConfig
+from slackwater.job.sections import JobConfig, JobQuery
 from slackwater.job.sources import Source
 from slackwater.job.store import Cycle, Store
+from slackwater.job.upserts import Changelog, changelogs
+from slackwater.job.upserts import views as views_of_upserts
 from slackwater.plan.plan import Plan, Purpose, Step
 from slackwater.spark.session import LOCAL_PARTITIONS, SPARKS_PARTITIONS
 from slackwater.spark.statements import Task
@@ -91,9 +94,26 @@ class Work:
             if not source.changing:
                 found[source.name] = sum(by_run)
                 continue
-            found |= {change_name(source.name, n): rows for n, rows in enumerate(by_run, start=1)}
+            images = 2 if source.upserts is not None else 1  # a record may replace a row
+            found |= {change_name(source.name, n): images * rows for n, rows in enumerate(by_run, start=1)}
             found |= {snapshot_name(source.name, n): sum(by_run[:n]) for n in range(len(by_run) + 1)}
         return found
+
+    @cached_property
+    def changelogs(self) -> dict[str, Changelog]:
+        """The exact changes of upserts, of all runs up to this one: states beside those of the plan."""
+        found = [log for source in self.sources.values() for log in changelogs(source, self._pins_of(source))]
+        return {log.name: log for log in found}
+
+    def _pins_of(self, source: Source) -> list[tuple[FilePin, ...]]:
+        """The files of a source, run by run."""
+        return [pins.get(source.name, ()) for pins in self.pins]
+
+    @cached_property
+    def steps(self) -> dict[str, Step]:
+        """The changelogs of upserts and the steps of the plan, by name."""
+        logs = {name: log.step for name, log in self.changelogs.items()}
+        return {**logs, **{step.name: step for step in self.plan.steps}}
 
     def is_text(self, step: Step) -> bool:
         """Whether a step is a query's own text, which Spark computes its own way."""
@@ -118,18 +138,28 @@ class Work:
 
     @cached_property
     def compiled(self) -> dict[str, Compiled]:
-        """Every step of the run, as it is now."""
-        return self._compile(self.plan.run(self.run))
+        """Every step of the run, as it is now; changes are made exact first."""
+        logs = {name: log.compiled() for name, log in self.changelogs.items() if log.run == self.run}
+        return {**logs, **self._compile(self.plan.run(self.run))}
 
     def _compile(self, steps: Sequence[Step]) -> dict[str, Compiled]:
         found: dict[str, Compiled] = {}
         for step in steps:
             saved = {state.name: state.relation for state in self.plan.states if self._lies_alike(state, step)}
-            compiled = compile_step(step, states=saved, empty=self.empty, rows=self.rows)
+            compiled = self._compiled(step, saved)
             if compiled.select is None and (compiled.grows_from is None or compiled.grows_from in self.empty):
                 self.empty.add(step.name)
             found[step.name] = compiled
         return found
+
+    def _compiled(self, step: Step, saved: Mapping[str, Relation] | None = None) -> Compiled:
+        """A step; what it reads of upserts, it reads from their changelogs."""
+        if step.name in self.changelogs:
+            return self.changelogs[step.name].compiled()
+        compiled = compile_step(step, states=saved, empty=self.empty, rows=self.rows)
+        is_text = self.is_text(step)
+        behind = {n for n, log in self.changelogs.items() if is_text or compiled.reads & log.serves(self.run)}
+        return replace(compiled, reads=compiled.reads | behind)
 
     def _lies_alike(self, state: Step, step: Step) -> bool:
         """Whether a step's rows can be one more part of a state: if it need not lie by key, or both do by the same."""
@@ -155,7 +185,7 @@ class Work:
 
         What a run had kept for itself only, it computes again as well.
         """
-        steps = {step.name: step for step in self.plan.steps if step.purpose is not Purpose.OUTPUT}
+        steps = {name: step for name, step in self.steps.items() if step.purpose is not Purpose.OUTPUT}
         scratch = {name for name, step in steps.items() if step.purpose is Purpose.SCRATCH}
         found: dict[str, Compiled] = {}
 
@@ -165,7 +195,7 @@ class Work:
             for read in steps[name].reads():
                 if read in scratch:
                     visit(read)
-            compiled = compile_step(steps[name], empty=self.empty, rows=self.rows)
+            compiled = self._compiled(steps[name])
             if compiled.select is None:
                 self.empty.add(name)
                 return
@@ -179,7 +209,13 @@ class Work:
 
     def _inputs(self, compiled: Compiled) -> frozenset[str]:
         grown = frozenset((compiled.grows_from,)) if compiled.grows_from is not None else frozenset[str]()
-        return compiled.reads | grown
+        as_before = (self.compiled[name].grows_from for name in self._as_before(compiled))
+        return compiled.reads | grown | frozenset(name for name in as_before if name is not None)
+
+    def _as_before(self, compiled: Compiled) -> list[str]:
+        """The states that a step reads of its own run, and that have nothing new: they are those of an earlier one."""
+        own = {name: c for name, c in self.compiled.items() if c.select is None and c.grows_from is not None}
+        return sorted(compiled.reads & own.keys())
 
     def _is_lost(self, name: str) -> bool:
         state = self.states.get(name)
@@ -272,19 +308,33 @@ class Work:
             yield from self._state_view(name)
 
     def _source_views(self) -> Iterator[str]:
-        for source in self.sources.values():
-            by_run = [pins.get(source.name, ()) for pins in self.pins]
-            yield from source.views(self.reads, by_run)
-        by_text = {text_name(name, self.run): query for name, query in self.config.queries.items()}
-        if by_text.keys() & self.reads:
-            for source in self.sources.values():
-                yield from source.whole(source.name, [pins.get(source.name, ()) for pins in self.pins])
-        yield from (view_of_query(view, query.sql) for view, query in by_text.items() if view in self.reads)
+        texts = self._texts.keys() & self.reads
+        for source in (source for source in self.sources.values() if source.upserts is None):
+            yield from source.views(self.reads, self._pins_of(source))
+            if texts:
+                yield from source.whole(source.name, self._pins_of(source))
+
+    @cached_property
+    def _texts(self) -> dict[str, JobQuery]:
+        """The queries by the names that their texts are read by."""
+        return {text_name(name, self.run): query for name, query in self.config.queries.items()}
+
+    def _own_views(self, compiled: Compiled) -> Iterator[str]:
+        """The views that can only be there when the steps before it are done, such as those of upserts."""
+        if compiled.name in self.changelogs:
+            yield from self.changelogs[compiled.name].views()
+            return
+        for name in self._as_before(compiled):
+            yield from self._state_view(name)
+        is_text = self.is_text(compiled.step)
+        for source in (source for source in self.sources.values() if source.upserts is not None):
+            yield from views_of_upserts(source, self._pins_of(source), compiled.reads, whole=is_text)
+        yield from (view_of_query(view, query.sql) for view, query in self._texts.items() if view in compiled.reads)
 
     def _state_view(self, name: str) -> tuple[str, ...]:
         """With its columns: Spark would look them up in the files, by a job of its own."""
-        (step,) = (step for step in self.plan.steps if step.name == name)
-        parts, fields = self.parts[name], saved_fields(step)
+        step, log = self.steps[name], self.changelogs.get(name)
+        parts, fields = self.parts[name], log.fields if log is not None else saved_fields(step)
         buckets = buckets_of(parts) if step.by and self._are_alone(parts) else None
         if buckets is None:
             return (view_of_files(name, Files("parquet", str(self.store.state), self.paths[name]), fields),)
@@ -304,6 +354,9 @@ class Work:
     def statements(self, target: Target) -> tuple[str, ...]:
         """What computes a step, and gives it its name where others read it."""
         compiled = target.compiled
+        return (*self._own_views(compiled), *self._computing(target, compiled))
+
+    def _computing(self, target: Target, compiled: Compiled) -> tuple[str, ...]:
         if compiled.is_answer:
             format = self.config.queries[compiled.step.answers].output.format
             return (compiled.insert(str(target.directory), format, options_to_write(format)),)
