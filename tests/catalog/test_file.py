@@ -71,6 +71,8 @@ def test_how_columns_are_spread(tmp_path: Path) -> None:
 def test_a_feed_may_take_rows_back_though_none_is_known_yet(tmp_path: Path) -> None:
     (sales,) = tables(tmp_path, changes="feed").catalog
     assert not sales.append_only
+    (sales,) = tables(tmp_path, changes="upserts", keys=[["id"]]).catalog
+    assert not sales.append_only
 
 
 @pytest.mark.parametrize(
@@ -78,6 +80,7 @@ def test_a_feed_may_take_rows_back_though_none_is_known_yet(tmp_path: Path) -> N
     [
         ({"arives": {}}, "did you mean `arrives`"),
         ({"changes": "appends"}, "did you mean `append`"),
+        ({"changes": "upserts"}, "brings upserts, which have one key"),
         ({"changing": "no"}, "neither true nor false"),
         ({"keys": ["id"]}, "no lists of columns"),
         ({"keys": [["idd"]]}, "key names no column `idd`"),

@@ -33,7 +33,7 @@ from slackwater.catalog.table import Catalog, table
 from slackwater.errors import Place, UserError, did_you_mean
 
 ENTRIES = ("columns", "keys", "changing", "changes", "rows", "arrives", "distinct", "nulls", "frequent", "bounds")
-CHANGES = ("append", "feed")
+CHANGES = ("append", "feed", "upserts")
 COUNTS = ("inserts", "updates", "deletes")
 EXAMPLE = '{"sales": {"columns": {"price": "double"}, "keys": [["id"]], "changing": true}}'
 
@@ -95,6 +95,8 @@ class _Entry:
         changes = self.entry.get("changes", "feed" if self._retracts() else "append")
         if changes not in CHANGES:
             raise self._refused(f"has `changes` of {changes!r}", did_you_mean(str(changes), CHANGES))
+        if changes == "upserts" and len(self._keys()) != 1:
+            raise self._refused("brings upserts, which have one key", 'e.g. "keys": [["o_id"]]')
         try:
             made = table(self.name, self.columns, keys=self._keys(), changing=changing)
         except UserError as error:

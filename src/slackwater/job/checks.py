@@ -162,6 +162,11 @@ def _upserts(name: str, source: SourceConfig) -> Iterator[Wrong]:
         elif source.key is None:
             message = f"source `{name}` brings upserts, and has no `key`"
             yield Wrong((*at, "changes"), message, "name the columns by which a later record replaces an earlier one")
+        for key in ("not_null", "check"):
+            if source.states(key):
+                message = f"source `{name}` brings upserts, of which `{key}` says nothing"
+                hint = "a delete may have NULLs, and a record without a key is always refused: leave it out"
+                yield Wrong((*at, key), message, hint, of_key=True)
         return
     for key in ("sequence", "deletes"):
         if source.states(key):

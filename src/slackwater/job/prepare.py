@@ -225,7 +225,8 @@ class Preparation:
             fields = tuple(f for f in fields if f.name.lower() != CHANGE_TYPE)
         if not config.append_only and WEIGHT.name in {f.name.lower() for f in fields}:
             hint = "that name is Slackwater's, for how often a row counts: give the column another"
-            raise UserError(f"source `{name}` changes, and has a column `{WEIGHT.name}`", hint=hint)
+            what = "is a feed" if config.changes is Changes.FEED else "brings upserts"
+            raise UserError(f"source `{name}` {what} with a column `{WEIGHT.name}`", hint=hint)
         source = Source(name, config, format, directory, fields)
         source.check_columns(pins)
         return source

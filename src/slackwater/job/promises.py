@@ -23,7 +23,12 @@ VERSION = 1
 
 
 def promises_of(config: SourceConfig, columns: Sequence[str] = ()) -> tuple[Promise, ...]:
-    """All that a source promises, checked or not, in the order in which it makes sense to tell what is broken."""
+    """All that a source promises, checked or not, in the order in which it makes sense to tell what is broken.
+
+    Upserts promise nothing: their key is what the table is made by, and records without one are refused there.
+    """
+    if config.changes is Changes.UPSERTS:
+        return ()
     found: list[Promise] = []
     is_feed = config.changes is Changes.FEED
     if is_feed:
@@ -33,8 +38,7 @@ def promises_of(config: SourceConfig, columns: Sequence[str] = ()) -> tuple[Prom
     if is_feed:
         first = config.unique[0] if config.unique else None
         found += [PairedUpdates(first or ()), ExactChanges(tuple(columns), first)]
-    if is_feed or config.append_only:
-        found += map(Key, config.unique)
+    found += map(Key, config.unique)
     return tuple(found)
 
 

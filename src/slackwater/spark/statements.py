@@ -112,7 +112,12 @@ def _named_file(java: Any) -> str | None:
     return None
 
 
+# Spark's word for an error that a query raises by itself, whose message says all.
+_RAISED = "[USER_RAISED_EXCEPTION] "
+
+
 def _readable(message: str, lines: int = _MOST_LINES) -> str:
+    message = message.removeprefix(_RAISED)
     if _PYTHON in message:
         # The last line that Python wrote is the exception itself.
         return _NOISE.split(message)[0].strip().splitlines()[-1].strip()
