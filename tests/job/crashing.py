@@ -57,7 +57,7 @@ class Moments:
                 return
         elif event not in CHANGING:
             return
-        path = str(arguments[1] if event in ("os.rename", "os.symlink") else arguments[0])
+        path = str(arguments[1] if event in ("os.rename", "os.symlink", "os.link") else arguments[0])
         within = event == "os.remove" and arguments[1] != -1  # rmtree at work in a directory
         if not within and not path.startswith((str(self.room.state), str(self.room.output.parent))):
             return

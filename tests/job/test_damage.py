@@ -18,8 +18,9 @@ from tests.job.room import THREE_ARRIVALS, Heard, Room, expected
 from tests.job.test_work import runs, state_files
 
 from slackwater.errors import StateError, UserError
+from slackwater.job.commit import commit
 from slackwater.job.damage import is_sound
-from slackwater.job.manifest import write_record
+from slackwater.job.manifest import Manifest, write_record
 from slackwater.job.store import Cycle
 from slackwater.spark.session import Session
 
@@ -282,11 +283,12 @@ def test_files_may_not_grow(room: Room, session: Session) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     manifest = cycle_of(room).manifest_file(3)
 
-    def write_little(*_: object) -> None:
+    def write_little(cycle: Cycle, manifest: Manifest, before: bytes | None) -> Manifest:
         resource.setrlimit(resource.RLIMIT_FSIZE, (600, hard))
+        return commit(cycle, manifest, before)
 
     try:
-        with patch("slackwater.job.lock.JobLock.check", write_little), pytest.raises(StateError) as raised:
+        with patch("slackwater.job.runner.commit", write_little), pytest.raises(StateError) as raised:
             room.job(session).run()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

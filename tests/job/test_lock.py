@@ -9,11 +9,13 @@ import time
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from slackwater.errors import UserError
-from slackwater.job.lock import UNFINISHED, Held, JobLock, Owner
+from slackwater.job.lock import UNFINISHED, Held, JobLock, LostLockError
+from slackwater.job.owner import Owner
 
 
 class Clock:
@@ -53,7 +55,7 @@ def expiry(lock: JobLock) -> float:
 def test_says_who_holds_it_and_is_gone_afterwards(path: Path) -> None:
     with JobLock(path) as lock:
         told = json.loads(path.read_text(encoding="utf-8"))
-        assert set(told) == {"owner", "since", "expires", "token"}
+        assert set(told) == {"owner", "since", "expires", "token", "fence"}
         assert told["owner"]["pid"] == os.getpid()
         assert lock.holder is not None
         assert lock.holder.expires - lock.holder.since == pytest.approx(600)
@@ -112,7 +114,18 @@ def test_the_lock_of_a_process_that_is_gone_is_taken_over(path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells when a process started")
 def test_a_later_process_of_the_same_number_is_another(path: Path) -> None:
-    left_behind(path, replace(Owner.here(), started="an earlier boot:1"), time.time() + 60)
+    left_behind(path, replace(Owner.here(), started="1"), time.time() + 60)
+    with JobLock(path) as lock:
+        assert lock.holder is not None
+
+
+@pytest.mark.parametrize("where", ["another boot:4026531836", None])
+def test_the_lock_of_another_container_with_the_same_name_is_respected(path: Path, where: str | None) -> None:
+    """Its process has a number that means nothing here; only the expiry counts."""
+    left_behind(path, replace(Owner.here(), pid=gone(), where=where), time.time() + 60)
+    with pytest.raises(UserError, match="another run is at work on this job"), JobLock(path):
+        pass
+    left_behind(path, replace(Owner.here(), pid=gone(), where=where), time.time() - 1)
     with JobLock(path) as lock:
         assert lock.holder is not None
 
@@ -137,7 +150,59 @@ def test_is_renewed(path: Path) -> None:
             time.sleep(0.02)
         lock.check()
     assert not any(thread.name == "slackwater lock" for thread in threading.enumerate())
-    assert [file.name for file in path.parent.iterdir()] == [".lock.guard"]
+    assert {file.name for file in path.parent.iterdir()} == {".lock.guard", ".lock.fence-1"}
+
+
+def test_the_fence_only_grows(path: Path) -> None:
+    lock = JobLock(path)
+    found = []
+    for _ in range(3):
+        with lock:
+            found.append((lock.fence, lock.holder.fence if lock.holder else None))
+    assert found == [(1, 1), (2, 2), (3, 3)]
+    assert lock.fence is None
+    assert [file.name for file in path.parent.glob(".lock.fence*")] == [".lock.fence-3"]
+    left_behind(path, Owner("elsewhere", 1, "somebody"), time.time() - 1)
+    with lock:
+        assert lock.fence == 4
+
+
+def test_whoever_has_a_lower_fence_has_lost_the_lock(path: Path) -> None:
+    """Even if the lock file says otherwise, as it may where there is no `flock`."""
+    with JobLock(path) as lock:
+        lock.check()
+        path.with_name(".lock.fence-2").touch()
+        with pytest.raises(LostLockError, match="lost its lock"):
+            lock.check()
+
+
+def test_in_a_block_of_ours_nobody_takes_the_lock_over(path: Path) -> None:
+    clock = Clock()
+    slow = JobLock(path, clock=clock)
+    slow.acquire()
+    with slow.ours():
+        clock.now += 601
+        with (
+            patch("slackwater.job.guard.PATIENCE", 0.05),
+            pytest.raises(UserError, match=f"process {os.getpid()}") as raised,
+            JobLock(path, clock=clock),
+        ):
+            pass
+        assert "has been changing the files of this job" in raised.value.message
+        with slow.ours():  # again, by the same thread
+            pass
+    clock.now += 601
+    with JobLock(path, clock=clock):
+        with pytest.raises(LostLockError), slow.ours():
+            pass
+        slow.release()
+
+
+def test_what_a_block_of_ours_raises_is_left_as_it_is(path: Path) -> None:
+    with JobLock(path) as lock:
+        with pytest.raises(FileNotFoundError), lock.ours():
+            (path.parent / "missing").read_text(encoding="utf-8")
+        lock.check()
 
 
 def test_who_lost_it_is_told_and_leaves_it_alone(path: Path) -> None:

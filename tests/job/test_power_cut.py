@@ -20,7 +20,7 @@ from tests.job.room import THREE_ARRIVALS, Room, expected
 from tests.job.test_crash import check_what_is_visible
 
 from slackwater.errors import StateError
-from slackwater.job.manifest import sync_file
+from slackwater.job.disk import sync_file
 
 Image = dict[Path, bytes | str | None]
 """Every file with its content, every link with where it leads, every directory; each after the one that holds it."""
@@ -128,22 +128,22 @@ def test_a_power_cut_takes_a_run_or_nothing(room: Room, disk: Disk) -> None:
 
 def test_everything_a_manifest_names_is_synced_before_it(room: Room, disk: Disk) -> None:
     sync = os.fsync
-    renamed: list[tuple[Path, int]] = []
-    replace = Path.replace
+    created: list[tuple[Path, int]] = []
+    link = os.link
 
     def watched(descriptor: int) -> None:
         sync(descriptor)
         disk.sync(descriptor)
 
-    def moved(path: Path, target: Path) -> Path:
-        renamed.append((target, len(disk.synced)))
-        return replace(path, target)
+    def linked(source: Path, target: Path) -> None:
+        created.append((target, len(disk.synced)))
+        link(source, target)
 
-    with patch("os.fsync", watched), patch.object(Path, "replace", moved), without_spark() as (_, session):
+    with patch("os.fsync", watched), patch("os.link", linked), without_spark() as (_, session):
         live(room, session)
     store = room.job().store
     (cycle,) = store.cycles()
-    at = dict(renamed)
+    at = dict(created)
     for manifest in cycle.manifests():
         before = set(disk.synced[: at[cycle.manifest_file(manifest.run)]])
         files = [store.state / file.path for state in manifest.states.values() for file in state.files]

@@ -8,8 +8,9 @@ from tests.job.test_manifest import a_manifest
 
 from slackwater.errors import StateError, UserError
 from slackwater.job.manifest import DataFile, OutputRecord, StateRecord, write_record
+from slackwater.job.removal import remove
 from slackwater.job.shelf import Shelf
-from slackwater.job.store import Cycle, CycleRecord, PinsRecord, Store, remove
+from slackwater.job.store import Cycle, CycleRecord, PinsRecord, Store
 from slackwater.job.tidy import size_of, spent
 from slackwater.plan.plan import ONLY, Plan
 
@@ -23,7 +24,8 @@ def store(tmp_path: Path) -> Store:
 def begun(store: Store, number: int = 1) -> Cycle:
     cycle = store.cycle(number)
     record = CycleRecord(job="room", number=number, started="", fingerprint={}, sources={}, outputs=(), plan="")
-    cycle.write_record(record)
+    with store.lock:
+        cycle.write_record(record)
     return cycle
 
 
@@ -206,8 +208,9 @@ def test_states_and_answers_of_earlier_cycles_are_spent(store: Store) -> None:
         spent(store)
     plan = Plan(("1", "2"), (), (0.0, 0.0), (0.0, 0.0), "", 0.0, 0.0, ())
     cycle = store.cycle(4)
-    record = store.cycle(3).record().model_copy(update={"plan": cycle.write_plan(plan)})
-    cycle.write_record(record)
+    with store.lock:
+        record = store.cycle(3).record().model_copy(update={"plan": cycle.write_plan(plan)})
+        cycle.write_record(record)
     found = names(store, spent(store))
     assert found == {"state/cycle-1/data/1-a/sums", "state/cycle-2/data/1-b/sums", "out/.[answer]/1-1-a"}
 

@@ -31,9 +31,10 @@ from slackwater.job.job import Job
 from slackwater.job.manifest import Manifest
 from slackwater.job.planning import Planned
 from slackwater.job.prices import ClusterPrices, cluster_of
+from slackwater.job.removal import remove
 from slackwater.job.runner import Silent
 from slackwater.job.sources import Source
-from slackwater.job.store import RevisionRecord, remove
+from slackwater.job.store import RevisionRecord
 from slackwater.job.values import NEVER
 from slackwater.job.verify import output_fields_of
 from slackwater.job.work import Work
@@ -246,7 +247,8 @@ class Trial:
                 if path.exists():
                     remove(path)
             if (record := cycle.record()).revisions:
-                cycle.write_record(record.model_copy(update={"revisions": ()}))
+                with self.job.store.lock:
+                    cycle.write_record(record.model_copy(update={"revisions": ()}))
         self._shelf.output.unlink(missing_ok=True)
         for file in (self._directory / "input").glob("*/*"):
             file.unlink()

@@ -22,12 +22,13 @@ from slackwater.job.fingerprint import changed, fingerprint, is_about_time
 from slackwater.job.manifest import Manifest, now, told_apart
 from slackwater.job.prepare import Preparation
 from slackwater.job.prices import cluster_of, read_prices
+from slackwater.job.removal import remove
 from slackwater.job.replan import Proposal, Rest
 from slackwater.job.runner import Progress
 from slackwater.job.schedule import rescheduled, timeline_of
 from slackwater.job.sections import JobConfig
 from slackwater.job.sources import Source
-from slackwater.job.store import Cycle, CycleRecord, Expected, RevisionRecord, SourceColumns, Store, remove
+from slackwater.job.store import Cycle, CycleRecord, Expected, RevisionRecord, SourceColumns, Store
 from slackwater.time.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Cycles:
         cycles = self.store.cycles()
         cycle = self.store.cycle(cycles[-1].number + 1 if cycles else 1)
         if cycle.directory.exists():
-            remove(cycle.directory)
+            remove(cycle.directory, cycle.changing)
         sources = self.preparation.sources_now()
         read_prices(self.store.prices_file, cluster_of(self.config.spark), progress.note)  # to say what is wrong
         conditions = self.conditions(None)
@@ -145,7 +146,7 @@ class Cycles:
             return  # a run in between is done again first
         following = len(manifests) + 1
         if changed_times or skipped:
-            cycle.pins_file(following).unlink(missing_ok=True)  # nothing of it is to be seen, and it is another run now
+            cycle.drop_pins(following)  # nothing of it is to be seen, and it is another run now
         elif cycle.pins_file(following).exists():
             return
         found = Rest(self.preparation, cycle, manifests).proposal(self.config.replan, changed_times, skipped)
@@ -197,7 +198,7 @@ class Cycles:
         if cycle is None or not self.query_changed():
             return
         self.session(cycle)  # refused before anything is planned for another session
-        cycle.pins_file(len(_done(cycle)) + 1).unlink(missing_ok=True)  # of a run that is another one now
+        cycle.drop_pins(len(_done(cycle)) + 1)  # of a run that is another one now
         found = self.carried_over()
         revision = RevisionRecord(
             from_run=found.done + 1,

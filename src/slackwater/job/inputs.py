@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from slackwater.errors import Place, StateError, UserError
-from slackwater.job.manifest import now, read_record, write_record
+from slackwater.job.manifest import read_record
 from slackwater.job.pins import FilePin, Pins, arrived, check_unchanged, identified
 from slackwater.job.sources import Source
 from slackwater.job.store import BEGIN_AGAIN, Cycle, PinsRecord
@@ -21,7 +21,7 @@ def pinned_inputs(
         known = _known(cycle, number, lasting=number < run, note=note)
         found.append(known if known is not None else _new_pins(run, sources, found))
         if known is None and pin:
-            write_record(cycle.pins_file(run), PinsRecord(run=run, pinned=now(), sources=dict(found[-1])))
+            cycle.write_pins(run, found[-1])
     check_inputs(sources, found)
     return found
 

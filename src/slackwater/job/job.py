@@ -47,18 +47,18 @@ from slackwater.job.due import Asked, Calendar, Clock, system_clock
 from slackwater.job.forecasts import SourceForecast, forecasts, today
 from slackwater.job.history import History
 from slackwater.job.inputs import files_of, pinned_inputs
-from slackwater.job.lock import JobLock
 from slackwater.job.manifest import Manifest, write_record
 from slackwater.job.planning import Planned, bound_query
 from slackwater.job.prepare import Preparation
 from slackwater.job.prices import ClusterPrices, cluster_of, learn, read_prices
 from slackwater.job.regret import BatchRecord, Regret, finished_cycles, regrets
+from slackwater.job.removal import remove
 from slackwater.job.replan import Proposal
 from slackwater.job.runner import Progress, Silent, execute
 from slackwater.job.sections import JobConfig
 from slackwater.job.shelf import Shelf
 from slackwater.job.status import Status, status_of
-from slackwater.job.store import Cycle, Store, remove
+from slackwater.job.store import Cycle, Store
 from slackwater.job.tidy import Cleaned, all_of, emptied, size_of, spent
 from slackwater.job.turns import Turn, following, turns
 from slackwater.job.verify import Verdict, Verification, output_fields_of
@@ -173,7 +173,7 @@ class Job:
         if at is not None:
             self._run_number(at, self.config.timeline)
         asked, told = Asked(at, early, all), progress or Silent()
-        with metered_runs(), JobLock(self.store.lock_file) as lock:
+        with metered_runs(), self.store.lock:
             for shelf in self.store.shelves.values():
                 shelf.check()
             self._show_last()
@@ -183,7 +183,7 @@ class Job:
             for turn in turns(
                 self._cycles, self._calendar(), asked, told, new_cycle=new_cycle, skip_missed=skip_missed
             ):
-                done += self._runs_of(turn, skip_missed, told, lock)
+                done += self._runs_of(turn, skip_missed, told)
             return done
 
     def _calendar(self) -> Calendar | None:
@@ -191,7 +191,7 @@ class Job:
         calendar = Calendar.of(self.config, self._clock)
         return calendar.at_this_moment() if calendar is not None else None
 
-    def _runs_of(self, turn: Turn, skip_missed: bool, progress: Progress, lock: JobLock) -> list[Manifest]:
+    def _runs_of(self, turn: Turn, skip_missed: bool, progress: Progress) -> list[Manifest]:
         """Does the runs of a cycle that are asked for."""
         cycle, at = turn.cycle, turn.asked.at
         committed = self._committed(cycle, progress)
@@ -205,11 +205,12 @@ class Job:
             run = next((run for run in timeline.runs if run not in committed and run <= last), None)
             if run is None:
                 break
-            committed[run] = self._one(cycle, run, committed, progress, lock)
+            committed[run] = self._one(cycle, run, committed, progress)
             done.append(committed[run])
             with charged_to(Phase.COMMIT):
                 self._show_last()
-                learn(self.store.prices_file, cluster_of(self.config.spark), committed[run])
+                with self.store.lock.ours():
+                    learn(self.store.prices_file, cluster_of(self.config.spark), committed[run])
             self._record_account(cycle, committed[run])
         return done
 
@@ -256,20 +257,19 @@ class Job:
         last = self._run_number(at, timeline)
         return [timeline.time(run) for run in timeline.runs if run < last and run not in committed]
 
-    def _one(
-        self, cycle: Cycle, run: int, committed: Mapping[int, Manifest], progress: Progress, lock: JobLock
-    ) -> Manifest:
+    def _one(self, cycle: Cycle, run: int, committed: Mapping[int, Manifest], progress: Progress) -> Manifest:
         """One run; where it fails over states that turn out to be damaged, it starts over without them."""
         for path in self.store.attempts(cycle, run):  # we hold the lock, so nobody is at it
-            remove(path)
+            remove(path, self.store.lock.ours)
         suspect = frozenset[str]()
         while True:
             work = self._work(cycle, run, committed, pin=True, suspect=suspect, note=progress.note)
             self._say_lost(work, progress)
             try:
-                return execute(work, lambda: self._cycles.session(cycle), progress, lock.check)
-            except UserError:
-                found = damaged_states(work) - suspect
+                return execute(work, lambda: self._cycles.session(cycle), progress)
+            except (UserError, OSError) as error:
+                self.store.lock.check()  # who lost the lock may find its files gone: then that is the reason
+                found = damaged_states(work) - suspect if isinstance(error, UserError) else None
                 if not found:
                     self._record_failure(work)
                     raise
@@ -348,9 +348,12 @@ class Job:
             self._show_last_of(name)
 
     def _show_last_of(self, query: str) -> None:
-        last, shelf = self.store.last_delivered(query), self.store.shelves[query]
-        if last is not None and shelf.holds(last):
-            shelf.publish(last.directory)
+        """Which one is the last is asked while nobody else can commit another, and it is never an older one."""
+        shelf = self.store.shelves[query]
+        with self.store.lock.ours():
+            last = self.store.last_delivered(query)
+            if last is not None and shelf.holds(last) and not self.store.shows_later(query, last):
+                shelf.publish(last.directory)
 
     def _run_number(self, at: str | int, timeline: Timeline) -> int:
         times = timeline.times
@@ -406,13 +409,14 @@ class Job:
     ) -> tuple[ClusterPrices, list[Trial]]:
         """Measures what work costs on the job's Spark; plans go by that from now on, unless it is a dry run."""
         file, cluster = self.store.prices_file, cluster_of(self.config.spark)
-        with JobLock(self.store.lock_file):
+        with self.store.lock as lock:
             found, trials = calibrate(
                 self.session(), cluster, rows=rows, passes=passes, scratch=self.store.state, begun=begun
             )
             prices = ClusterPrices.fitted(cluster, found.trials, read_prices(file, cluster).runs)
             if not dry_run:
-                prices.write(file)
+                with lock.ours():
+                    prices.write(file)
         return prices, trials
 
     def forecast(self, on: date | None = None) -> list[SourceForecast]:
@@ -508,14 +512,14 @@ class Job:
 
         With `everything`, all states, plans and history of the job go too; the last answer stays.
         """
-        with JobLock(self.store.lock_file):
+        with self.store.lock as lock:
             if not dry_run:
                 for name in self.store.shelves:
                     with suppress(UserError):  # a path that is taken, or cannot be written: no reason to keep the rest
                         self._show_last_of(name)
             paths = all_of(self.store) if everything else [*self.store.leftovers(), *spent(self.store)]
             found = [path for path in dict.fromkeys(paths) if path.exists() or path.is_symlink()]
-            freed = sum([size_of(path) if dry_run else remove(path) for path in found])
+            freed = sum([size_of(path) if dry_run else remove(path, lock.ours) for path in found])
             for path in () if dry_run else emptied(self.store):
-                remove(path)
+                remove(path, lock.ours)
         return Cleaned(tuple(found), freed)

@@ -2,23 +2,23 @@
 
 The file says who holds it, since when and until when; a thread renews it long before it expires. A lock is left behind
 when its holder crashed: its process is gone (seen on the same machine), or it was not renewed (seen from anywhere).
-Such a lock is taken over. Whoever lost a lock, because the machine slept past its expiry, learns so from `check`, which
-is to be called before anything is committed.
+Such a lock is taken over. A process that was stopped past the expiry and goes on has lost its lock: whatever it changes
+in the job's files it changes in a block of `ours`, which refuses whoever lost the lock and keeps it from being taken
+over until the block ends. `check` says the same for a moment only.
 
-Reading a lock and acting on what was read is one step: it happens under a file lock (`flock`) on a file beside it,
-which the system releases when a process ends, however it ends. The lock file itself is created exclusively and only
-ever replaced by a rename; on a file system without `flock`, two processes that find the same lock left behind at the
-same moment may both take it over, and the first to do so learns from `check` that it lost. Clocks of machines that
-share a state directory may differ by less than the time for which a lock holds.
+Every acquisition has a number, its fence, which only grows: it is claimed by creating a file of that name, and the file
+of the latest stays when the lock is released. Whoever has a lower fence than the highest has lost the lock.
+
+Reading a lock and acting on what was read is one step, under the guard (`guard.py`). On a file system without `flock`
+the guard keeps nobody out: two processes that find the same lock left behind at the same moment may both take it over,
+and the one with the lower fence learns so from `check`; between that and what it does next the other may come in.
+Clocks of machines that share a state directory may differ by less than the time for which a lock holds.
 """
 
 from __future__ import annotations
 
-import fcntl
-import getpass
 import json
 import os
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -31,6 +31,9 @@ from typing import Final, Self
 from uuid import uuid4
 
 from slackwater.errors import Place, UserError
+from slackwater.job.disk import sync_directory
+from slackwater.job.guard import Guard
+from slackwater.job.owner import Owner
 
 SECONDS: Final = 600.0
 """For how long a lock holds that is not renewed."""
@@ -42,35 +45,8 @@ RENEWALS: Final = 4
 """How often a lock is renewed in the time for which it holds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """A process. `started` tells it from a later one with the same number, where the system knows."""
-
-    host: str
-    pid: int
-    user: str
-    started: str | None = None
-
-    @staticmethod
-    def here() -> Owner:
-        return Owner(socket.gethostname(), os.getpid(), _user(), _started(os.getpid()))
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether it surely runs no more; of another machine nothing is sure."""
-        if self.host != socket.gethostname():
-            return False
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return True
-        except (PermissionError, OverflowError):
-            return False
-        now = _started(self.pid)
-        return self.started is not None and now is not None and self.started != now
-
-    def __str__(self) -> str:
-        return f"{self.user} on {self.host} (process {self.pid})"
+class LostLockError(UserError):
+    """The lock was not renewed in time, and is not ours any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +57,15 @@ class Held:
     since: float
     expires: float
     token: str
+    fence: int = 0
+    """The number of the acquisition, which grows from one to the next."""
 
     def is_left_behind(self, now: float) -> bool:
         return now >= self.expires or self.owner.is_gone
 
     def to_text(self) -> str:
         told = {"owner": asdict(self.owner), "since": _iso(self.since), "expires": _iso(self.expires)}
-        return json.dumps({**told, "token": self.token}) + "\n"
+        return json.dumps({**told, "token": self.token, "fence": self.fence}) + "\n"
 
     @staticmethod
     def of_text(text: str) -> Held | None:
@@ -96,10 +74,13 @@ class Held:
             told = json.loads(text)
             owner = told["owner"]
             return Held(
-                Owner(str(owner["host"]), int(owner["pid"]), str(owner["user"]), owner.get("started")),
+                Owner(
+                    str(owner["host"]), int(owner["pid"]), str(owner["user"]), owner.get("started"), owner.get("where")
+                ),
                 datetime.fromisoformat(told["since"]).timestamp(),
                 datetime.fromisoformat(told["expires"]).timestamp(),
                 str(told["token"]),
+                int(told.get("fence", 0)),
             )
         except (ValueError, TypeError, KeyError, AttributeError):
             return None
@@ -108,9 +89,10 @@ class Held:
 class JobLock:
     """`with JobLock(state / "lock") as lock:`; a `UserError` names who holds it already."""
 
-    def __init__(self, path: Path, seconds: float = SECONDS, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, path: Path, seconds: float | None = None, clock: Callable[[], float] = time.time) -> None:
         self.path = path
-        self.seconds = seconds
+        self.seconds = SECONDS if seconds is None else seconds
+        self._guard = Guard(path.with_name(f".{path.name}.guard"))
         self._clock = clock
         self._held: Held | None = None
         self._ended = threading.Event()
@@ -135,13 +117,13 @@ class JobLock:
         """Takes the lock, renewing it from now on, or says who has it."""
         if self._held is not None:
             raise UserError("this lock is held already, by this process", place=Place(str(self.path)))
-        now = self._clock()
-        mine = Held(Owner.here(), now, now + self.seconds, uuid4().hex)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self._alone():
+            with self._guard.held():
+                now = self._clock()
                 found = self._read()
                 self._refuse_if_live(found, now)
+                mine = self._claimed(Held(Owner.here(), now, now + self.seconds, uuid4().hex))
                 if found is None:
                     self._create(mine)
                 else:
@@ -161,26 +143,59 @@ class JobLock:
         self._ended.set()
         if self._renewer is not None and self._renewer is not threading.current_thread():
             self._renewer.join()
-        with suppress(OSError), self._alone():
+        with suppress(OSError, UserError), self._guard.held():  # what cannot be given back expires
             if self._is_ours(mine):
                 self.path.unlink(missing_ok=True)
 
+    @property
+    def fence(self) -> int | None:
+        """The number of this acquisition; None while the lock is not held."""
+        return None if self._held is None else self._held.fence
+
     def check(self) -> None:
-        """Renews the lock, or raises if it is not ours any more: then nothing may be committed."""
-        if self._held is None:
+        """Renews the lock, or raises if it is not ours any more."""
+        with self.ours():
+            pass
+
+    @contextmanager
+    def ours(self) -> Iterator[None]:
+        """A block in which the lock is renewed and ours, and nobody can take it over; raises where it was lost.
+
+        Only for a moment's work: whoever else has to do with the lock waits.
+        """
+        mine = self._held
+        if mine is None:
             raise UserError("this lock is not held", place=Place(str(self.path)))
+        with self._guarded():
+            try:
+                kept = self._renew(mine)
+            except OSError as error:
+                raise UserError(f"cannot renew the lock: {error.strerror}", place=Place(str(self.path))) from error
+            if not kept:
+                raise self._lost()
+            yield
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """The guard; that its file cannot be opened is an error of the user's, what the block raises is not touched."""
+        guard = self._guard.held()
         try:
-            kept = self._renew(self._held)
+            guard.__enter__()
         except OSError as error:
             raise UserError(f"cannot renew the lock: {error.strerror}", place=Place(str(self.path))) from error
-        if not kept:
-            holder = self.holder
-            by = f", and {holder.owner} took it" if holder else ""
-            raise UserError(
-                f"this run lost its lock: it was not renewed for {self.seconds:g} s{by}",
-                place=Place(str(self.path)),
-                hint="nothing of this run was committed; run again",
-            )
+        try:
+            yield
+        finally:
+            guard.__exit__(None, None, None)
+
+    def _lost(self) -> LostLockError:
+        holder = self.holder
+        by = f", and {holder.owner} took it" if holder else ""
+        return LostLockError(
+            f"this run lost its lock: it was not renewed for {self.seconds:g} s{by}",
+            place=Place(str(self.path)),
+            hint="nothing was changed since; run again",
+        )
 
     # --- the file -----------------------------------------------------------------------------------------------------
 
@@ -203,21 +218,21 @@ class JobLock:
     def _renew_until_released(self) -> None:
         while not self._ended.wait(self.seconds / RENEWALS):
             mine = self._held
-            # A file system that is away for a moment is tried again; that the lock is lost, `check` will say.
-            with suppress(OSError):
+            # What is away or busy for a moment is tried again; that the lock is lost, `check` will say.
+            with suppress(OSError, UserError), self._guard.held():
                 if mine is None or not self._renew(mine):
                     return
 
     def _renew(self, mine: Held) -> bool:
-        with self._alone():
-            if not self._is_ours(mine):
-                return False
-            self._replace(replace(mine, expires=self._clock() + self.seconds))
-            return True
+        """Under the guard."""
+        if not self._is_ours(mine):
+            return False
+        self._replace(replace(mine, expires=self._clock() + self.seconds))
+        return True
 
     def _is_ours(self, mine: Held) -> bool:
         found = self._read()
-        return isinstance(found, Held) and found.token == mine.token
+        return isinstance(found, Held) and found.token == mine.token and max(self._fences(), default=0) <= mine.fence
 
     def _read(self) -> Held | _Unreadable | None:
         try:
@@ -251,17 +266,32 @@ class JobLock:
         finally:
             draft.unlink(missing_ok=True)
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """No other process reads or writes the lock meanwhile, nor another thread of this one."""
-        descriptor = os.open(self.path.with_name(f".{self.path.name}.guard"), os.O_RDWR | os.O_CREAT, 0o644)
+    # --- the fence ----------------------------------------------------------------------------------------------------
+
+    def _claimed(self, mine: Held) -> Held:
+        """The next fence, claimed by creating its file; those before it are of no use any more."""
+        before = self._fences()
+        claimed = replace(mine, fence=max(before, default=0) + 1)
+        file = self._fence_file(claimed.fence)
         try:
-            # Some network file systems have none; creating exclusively and renaming is then all there is.
-            with suppress(OSError):
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
+            with file.open("x", encoding="utf-8") as opened:
+                opened.write(f"{claimed.owner}\n")
+                opened.flush()
+                os.fsync(opened.fileno())
+        except FileExistsError:
+            raise self._beginning() from None
+        sync_directory(file.parent)
+        for fence in before:
+            self._fence_file(fence).unlink(missing_ok=True)
+        return claimed
+
+    def _fence_file(self, fence: int) -> Path:
+        return self.path.with_name(f".{self.path.name}.fence-{fence}")
+
+    def _fences(self) -> list[int]:
+        prefix = self._fence_file(0).name[:-1]
+        names = [path.name for path in self.path.parent.iterdir() if path.name.startswith(prefix)]
+        return [int(number) for name in names if (number := name.removeprefix(prefix)).isdecimal()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,24 +299,6 @@ class _Unreadable:
     """A lock file that says nothing: its writer crashed, or is at it."""
 
     changed: float
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return str(os.getuid())
-
-
-def _started(pid: int) -> str | None:
-    """When a process started, as Linux counts; elsewhere nothing."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        # The name in parentheses may have spaces in it; the twentieth field after it is the start in ticks.
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        return f"{boot}:{fields[19]}"
-    except (OSError, IndexError):
-        return None
 
 
 def _iso(seconds: float) -> str:

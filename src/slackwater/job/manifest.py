@@ -1,17 +1,14 @@
 """What a committed run is: one file that says which inputs it read, which states it left and what it delivered.
 
-A run exists from the moment its manifest does, and the manifest comes into being by one rename; all its
+A run exists from the moment its manifest does, and the manifest is created in one step (see `commit.py`); all its
 answers with it. It carries a checksum of itself, so that half a manifest is no manifest.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
-import os
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -20,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from slackwater.cost.feedback import Subject
 from slackwater.errors import Place, StateError
+from slackwater.job.disk import write_text
 from slackwater.job.pins import FilePin
 from slackwater.plan.plan import ONLY
 
@@ -106,6 +104,8 @@ class Manifest(Record):
     run: int
     time: str
     attempt: str
+    fence: int = 0
+    """The number of the lock under which it was committed."""
     revision: int = 1
     """Which plan of its cycle it followed: the first, or one for the rest that was made since."""
     started: str
@@ -147,26 +147,13 @@ def told_apart(by_query: Mapping[str, Value]) -> tuple[Value | None, dict[str, V
 
 def write_record(path: Path, record: BaseModel) -> None:
     """Writes a record by one rename, with its checksum; what was there is replaced."""
+    write_text(path, record_text(record))
+
+
+def record_text(record: BaseModel) -> str:
+    """A record as its file has it."""
     body = json.loads(record.model_dump_json())
-    text = json.dumps({"checksum": _checksum(body), "record": body}, indent=1, ensure_ascii=False) + "\n"
-    write_text(path, text)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Writes a file by one rename: after a crash it is there in full or not at all; after an error it is not there."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            draft.unlink(missing_ok=True)
-        raise StateError(f"cannot be written: {error.strerror}", place=Place(str(path))) from None
-    sync_directory(path.parent)
+    return json.dumps({"checksum": _checksum(body), "record": body}, indent=1, ensure_ascii=False) + "\n"
 
 
 def read_record(path: Path, kind: type[Model]) -> Model | None:
@@ -206,29 +193,6 @@ def _checksum(body: object) -> str:
 def checksum_of(text: str) -> str:
     """By which a text is known again."""
     return hashlib.blake2s(text.encode(), digest_size=12).hexdigest()
-
-
-def sync_file(path: Path) -> None:
-    """Asks that a file outlive a power cut; a file system that cannot promise it is let be."""
-    try:
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-            raise StateError(f"cannot be written: {error.strerror}", place=Place(str(path))) from None
-
-
-def sync_directory(directory: Path) -> None:
-    """Asks that a rename outlive a power cut; what was renamed is there already, so a refusal changes nothing."""
-    with suppress(OSError):
-        handle = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def now() -> str:

@@ -17,7 +17,9 @@ from slackwater.engine.program import Compiled
 from slackwater.errors import InternalError, StateError, UserError
 from slackwater.job.accounts import Phase, charged_to
 from slackwater.job.checking import run_checks
+from slackwater.job.commit import commit, standing
 from slackwater.job.data_files import data_file, files_in, rows_of_file
+from slackwater.job.disk import sync_directory, sync_file
 from slackwater.job.inputs import check_inputs
 from slackwater.job.manifest import (
     DataFile,
@@ -26,14 +28,11 @@ from slackwater.job.manifest import (
     StateRecord,
     StepRecord,
     now,
-    sync_directory,
-    sync_file,
     told_apart,
-    write_record,
 )
 from slackwater.job.promises import trusted
+from slackwater.job.removal import remove
 from slackwater.job.sources import Source
-from slackwater.job.store import remove
 from slackwater.job.upserts import arrival_of, changelog_name
 from slackwater.job.work import Target, Work
 from slackwater.plan.billed import over_rows
@@ -82,12 +81,9 @@ class Silent:
 
 
 @charged_to(Phase.COMMIT)
-def execute(work: Work, session: Callable[[], Session], progress: Progress, still_ours: Callable[[], None]) -> Manifest:
-    """Computes a run and commits it; when that fails, nothing of it remains.
-
-    `still_ours` raises where the job's lock has been lost in the meantime.
-    """
-    started = now()
+def execute(work: Work, session: Callable[[], Session], progress: Progress) -> Manifest:
+    """Computes a run and commits it; when that fails, nothing of it remains."""
+    started, before = now(), standing(work.cycle, work.run)
     progress.run_begins(work)
     for line in trusted(work.config.sources):
         progress.note(line)
@@ -96,8 +92,7 @@ def execute(work: Work, session: Callable[[], Session], progress: Progress, stil
         manifest = _manifest(work, started, measured, total)
         _outlive_a_power_cut(work)
         check_inputs(work.sources, work.pins)
-        still_ours()
-        write_record(work.cycle.manifest_file(work.run), manifest)
+        manifest = commit(work.cycle, manifest, before)
     except BaseException:
         if not _is_committed(work):  # an interrupt may come right after the manifest
             discard(work)

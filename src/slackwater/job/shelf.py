@@ -7,13 +7,16 @@ Whoever reads it sees one answer or the next, never half of one.
 from __future__ import annotations
 
 import glob
-import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from slackwater.errors import Place, StateError, UserError
 from slackwater.job.data_files import all_whole
-from slackwater.job.manifest import OutputRecord, sync_directory
+from slackwater.job.disk import draft_of, sync_directory
+from slackwater.job.manifest import OutputRecord
+
+_ANSWER = re.compile(r"(\d+)-(\d+)-")
 
 
 @dataclass(frozen=True)
@@ -61,9 +64,8 @@ class Shelf:
         self.check()
         if self.shown == self.answers / directory:
             return
-        draft = self.output.parent / f".{self.output.name}.{os.getpid()}.link"
+        draft = draft_of(self.output, "link")
         try:
-            draft.unlink(missing_ok=True)
             draft.symlink_to(f"{self.answers.name}/{directory}")
             draft.replace(self.output)
         except OSError as error:
@@ -84,3 +86,9 @@ class Shelf:
         """Links that were about to be shown when a process died."""
         links = f".{glob.escape(self.output.name)}.*.link"
         return list(self.output.parent.glob(links)) if self.output.parent.is_dir() else []
+
+
+def order_of(answer: str) -> tuple[int, int] | None:
+    """Of which cycle and run an answer is, by the name of its directory."""
+    found = _ANSWER.match(answer)
+    return (int(found[1]), int(found[2])) if found else None

@@ -16,29 +16,32 @@ seen with some of its files.
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
 from pydantic import Field
 
 from slackwater.errors import Place, StateError
+from slackwater.job.disk import write_text
+from slackwater.job.lock import JobLock
 from slackwater.job.manifest import (
     Manifest,
     Model,
     OutputRecord,
     Record,
     checksum_of,
+    now,
     read_record,
     told_apart,
     write_record,
-    write_text,
 )
 from slackwater.job.pins import FilePin
-from slackwater.job.shelf import Shelf
+from slackwater.job.removal import GONE
+from slackwater.job.shelf import Shelf, order_of
 from slackwater.plan.plan import ONLY, Plan
 from slackwater.plan.serialize import plan_from_json, plan_to_json
 
@@ -96,6 +99,8 @@ class CycleRecord(Record):
     """The settings of Spark that change results, as they were when the cycle began."""
     expected: Expected = Field(default={})
     revisions: tuple[RevisionRecord, ...] = ()
+    fence: int = 0
+    """The number of the lock under which it was written."""
 
     @property
     def answers(self) -> dict[str, Columns]:
@@ -124,6 +129,8 @@ class PinsRecord(Record):
     run: int
     pinned: str
     sources: dict[str, tuple[FilePin, ...]]
+    fence: int = 0
+    """The number of the lock under which it was written."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +139,17 @@ class Cycle:
 
     number: int
     directory: Path
+    lock: JobLock | None = field(default=None, compare=False, repr=False)
+    """The job's lock; what is changed is changed while it is ours."""
+
+    def changing(self) -> AbstractContextManager[None]:
+        """A block in which files of the cycle may be changed."""
+        return self.lock.ours() if self.lock is not None else nullcontext()
+
+    @property
+    def fence(self) -> int:
+        """The number of the lock that is held."""
+        return (self.lock.fence if self.lock is not None else None) or 0
 
     def record(self) -> CycleRecord:
         path = self.directory / "cycle.json"
@@ -144,7 +162,8 @@ class Cycle:
         return record
 
     def write_record(self, record: CycleRecord) -> None:
-        write_record(self.directory / "cycle.json", record)
+        with self.changing():
+            write_record(self.directory / "cycle.json", record.model_copy(update={"fence": self.fence}))
 
     @property
     def plan_file(self) -> Path:
@@ -171,7 +190,8 @@ class Cycle:
     def write_plan(self, plan: Plan, revision: int = 1) -> str:
         """Writes a plan, and says its checksum for the record, which puts it in force; until then nobody reads it."""
         text = plan_to_json(plan)
-        write_text(self.revised_file(revision), text)
+        with self.changing():
+            write_text(self.revised_file(revision), text)
         return checksum_of(text)
 
     def revise(
@@ -195,6 +215,16 @@ class Cycle:
 
     def pins(self, run: int) -> PinsRecord | None:
         return read_record(self.pins_file(run), PinsRecord)
+
+    def write_pins(self, run: int, sources: Mapping[str, tuple[FilePin, ...]]) -> None:
+        with self.changing():
+            record = PinsRecord(run=run, pinned=now(), sources=dict(sources), fence=self.fence)
+            write_record(self.pins_file(run), record)
+
+    def drop_pins(self, run: int) -> None:
+        """Of a run that is not committed, and is another one now."""
+        with self.changing():
+            self.pins_file(run).unlink(missing_ok=True)
 
     def kept(self, name: str, kind: type[Model]) -> Model | None:
         """A record that lies beside the runs; None where there is none, or it is damaged."""
@@ -256,8 +286,8 @@ _OF_A_RUN = re.compile(r"(run|pins)-\d+\.json$")
 _CYCLE = re.compile(r"cycle-(\d+)$")
 
 
-GONE = ".gone"
-"""How the name ends of a directory that is being removed."""
+ASIDE = ".aside"
+"""How the name ends of a manifest whose run was done again."""
 
 
 @dataclass(frozen=True)
@@ -271,6 +301,11 @@ class Store:
     @property
     def lock_file(self) -> Path:
         return self.state / "lock"
+
+    @cached_property
+    def lock(self) -> JobLock:
+        """To be held by whoever changes anything but counts of columns."""
+        return JobLock(self.lock_file)
 
     @property
     def statistics_file(self) -> Path:
@@ -296,14 +331,14 @@ class Store:
 
     def _cycles(self) -> list[Cycle]:
         numbered = [(int(m[1]), path) for path in self.state.iterdir() if (m := _CYCLE.match(path.name))]
-        return [Cycle(number, path) for number, path in sorted(numbered)]
+        return [Cycle(number, path, self.lock) for number, path in sorted(numbered)]
 
     def current(self) -> Cycle | None:
         cycles = self.cycles()
         return cycles[-1] if cycles else None
 
     def cycle(self, number: int) -> Cycle:
-        return Cycle(number, self.state / f"cycle-{number}")
+        return Cycle(number, self.state / f"cycle-{number}", self.lock)
 
     # --- answers -----------------------------------------------------------------------------------------------------
 
@@ -314,6 +349,15 @@ class Store:
             if delivered:
                 return delivered[-1]
         return None
+
+    def shows_later(self, query: str, answer: OutputRecord) -> bool:
+        """Whether an output shows the answer of a committed run that comes after that of another."""
+        shown = self.shelves[query].shown
+        order = order_of(shown.name) if shown is not None and shown.is_dir() else None
+        return order is not None and order > (order_of(answer.directory) or order) and self._is_committed(*order)
+
+    def _is_committed(self, cycle: int, run: int) -> bool:
+        return self.cycle(cycle).manifest_file(run).exists()
 
     # --- what is left over -------------------------------------------------------------------------------------------
 
@@ -363,23 +407,4 @@ class Store:
         return [*found, *(cycle.directory for cycle in self._cycles() if not cycle.has_begun)]
 
 
-_DRAFTS = (".*.draft", ".lock.*.new", f".*{GONE}")
-
-
-def remove(path: Path) -> int:
-    """Removes a file or directory; how many bytes that frees. A directory disappears whole, by one rename."""
-    try:
-        if not path.is_dir() or path.is_symlink():
-            freed = path.lstat().st_size
-            path.unlink()
-            return freed
-        going = path if path.name.endswith(GONE) else path.with_name(f".{path.name}{GONE}")
-        if going != path:
-            if going.exists():
-                shutil.rmtree(going)
-            path.rename(going)
-        freed = sum(file.lstat().st_size for file in going.rglob("*") if file.is_file())
-        shutil.rmtree(going)
-    except OSError as error:
-        raise StateError(f"cannot be removed: {error.strerror}", place=Place(str(path))) from None
-    return freed
+_DRAFTS = (".*.draft", ".lock.*.new", f".*{GONE}", f".*{ASIDE}")
