@@ -46,8 +46,9 @@ from slackwater.job.promises import (
     read_checked,
     unchecked,
 )
+from slackwater.job.removal import remove
 from slackwater.job.sources import Source
-from slackwater.job.store import Store, remove
+from slackwater.job.store import Store
 from slackwater.spark.metrics import NOTHING, Measured
 from slackwater.spark.statements import Task, run_all
 

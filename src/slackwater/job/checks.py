@@ -9,14 +9,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations, product
-from pathlib import Path
-from typing import TypeAlias
+from itertools import product
 
 from slackwater.errors import UserError, did_you_mean
 from slackwater.job.messages import EXAMPLES
-from slackwater.job.sections import Changes, ExpectConfig, JobConfig, JobQuery, SourceConfig
-from slackwater.job.shelf import Shelf
+from slackwater.job.places import APART, overlaps
+from slackwater.job.sections import Changes, ExpectConfig, JobConfig, SourceConfig
 from slackwater.job.values import TABLE_NAME, Amount
 from slackwater.job.yaml_file import Location, Yaml
 from slackwater.time.clock import is_mistaken
@@ -232,37 +230,4 @@ def _spark(job: JobConfig) -> Iterator[Wrong]:
 
 
 def _directories(job: JobConfig) -> Iterator[Wrong]:
-    """What is read, kept and delivered lies apart: old states are removed, and files in a source are read."""
-    places: list[_Occupied] = [
-        (("sources", name, "path"), f"source `{name}`", source.path)
-        for name, source in job.sources.items()
-        if source.path is not None
-    ]
-    outputs = [_output(query) for query in job.queries.values()]
-    ours: list[_Occupied] = [*outputs, (("state",), "the state", job.state)]
-    pairs = [*((a, b) for a in places for b in ours), *combinations(ours, 2)]
-    for (_, first, one), (location, second, other) in pairs:
-        if one == other:
-            yield Wrong(location, f"{second} and {first} are the same directory: {one}", "give each its own")
-        elif one in other.parents or other in one.parents:
-            inner, outer = (second, first) if one in other.parents else (first, second)
-            yield Wrong(location, f"{inner} lies within {outer}: {max(one, other, key=_depth)}", "give each its own")
-    for (_, label, path), (location, other_label, other) in product(outputs, [*places, *ours]):
-        kept = Shelf(path).answers
-        if other == kept or kept in other.parents:
-            yield Wrong(location, f"{other_label} lies where {label} keeps its answers: {kept}", "give each its own")
-
-
-_Occupied: TypeAlias = tuple[Location, str, Path]
-"""Where it is said, by whom a directory is taken, and which one."""
-
-
-def _output(query: JobQuery) -> _Occupied:
-    path = query.output.path
-    if not query.name:
-        return ("output", "path"), "the output", path
-    return ("queries", query.name, "output", "path"), f"the output of `{query.name}`", path
-
-
-def _depth(path: Path) -> int:
-    return len(path.parts)
+    return (Wrong(found.location, found.message, APART) for found in overlaps(job))

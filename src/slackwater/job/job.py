@@ -48,6 +48,7 @@ from slackwater.job.forecasts import SourceForecast, forecasts, today
 from slackwater.job.history import History
 from slackwater.job.inputs import files_of, pinned_inputs
 from slackwater.job.manifest import Manifest, write_record
+from slackwater.job.places import check_apart
 from slackwater.job.planning import Planned, bound_query
 from slackwater.job.prepare import Preparation
 from slackwater.job.prices import ClusterPrices, cluster_of, learn, read_prices
@@ -173,6 +174,7 @@ class Job:
         if at is not None:
             self._run_number(at, self.config.timeline)
         asked, told = Asked(at, early, all), progress or Silent()
+        check_apart(self.config)
         with metered_runs(), self.store.lock:
             for shelf in self.store.shelves.values():
                 shelf.check()
@@ -512,6 +514,7 @@ class Job:
 
         With `everything`, all states, plans and history of the job go too; the last answer stays.
         """
+        check_apart(self.config)
         with self.store.lock as lock:
             if not dry_run:
                 for name in self.store.shelves:

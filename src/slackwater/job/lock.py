@@ -30,7 +30,7 @@ from types import TracebackType
 from typing import Final, Self
 from uuid import uuid4
 
-from slackwater.errors import Place, UserError
+from slackwater.errors import Place, StateError, UserError
 from slackwater.job.disk import sync_directory
 from slackwater.job.guard import Guard
 from slackwater.job.owner import Owner
@@ -129,7 +129,7 @@ class JobLock:
                 else:
                     self._replace(mine)
         except OSError as error:
-            raise UserError(f"cannot lock the job: {error.strerror}", place=Place(str(self.path))) from error
+            raise StateError(f"cannot lock the job: {error.strerror}", place=Place(str(self.path))) from error
         self._held = mine
         self._ended.clear()
         self._renewer = threading.Thread(target=self._renew_until_released, name="slackwater lock", daemon=True)
@@ -170,7 +170,7 @@ class JobLock:
             try:
                 kept = self._renew(mine)
             except OSError as error:
-                raise UserError(f"cannot renew the lock: {error.strerror}", place=Place(str(self.path))) from error
+                raise StateError(f"cannot renew the lock: {error.strerror}", place=Place(str(self.path))) from error
             if not kept:
                 raise self._lost()
             yield
@@ -182,7 +182,7 @@ class JobLock:
         try:
             guard.__enter__()
         except OSError as error:
-            raise UserError(f"cannot renew the lock: {error.strerror}", place=Place(str(self.path))) from error
+            raise StateError(f"cannot renew the lock: {error.strerror}", place=Place(str(self.path))) from error
         try:
             yield
         finally:
