@@ -13,7 +13,8 @@ from tests.job.room import Heard, Room
 
 from slackwater.cli.main import DONE, main
 from slackwater.job.at_work import at_work
-from slackwater.job.lock import Held, JobLock, Owner
+from slackwater.job.lock import Held, JobLock
+from slackwater.job.owner import Owner
 from slackwater.job.status import Status
 
 
