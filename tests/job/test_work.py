@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from tests.job.duck import Duck, without_spark
 from tests.job.room import THREE_ARRIVALS, Heard, Room, expected
@@ -213,17 +214,67 @@ def test_columns_that_changed_are_named(tmp_path: Path, duck: tuple[Duck, Sessio
             room.job(duck[1]).run()
         assert str(raised.value.place) == str(path)
         path.unlink()
-    # Columns beyond those that are known, in any order, are nobody's business.
-    room.bring("sales", "part-2.parquet", [{"more": 1, "price": 3, "o_id": 90, "cat": "z"}])
+
+
+def test_columns_that_are_new_are_said_and_not_read(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
+    room = Room(tmp_path / "room")
+    runs(room, duck[1], 1)
+    for name in ("part-2.parquet", "part-3.parquet"):
+        room.bring("sales", name, [{"more": 1, "price": 3, "o_id": 90, "cat": "z"}])
+    room.arrive(2)
+    heard = Heard()
+    room.job(duck[1]).run(progress=heard)
+    note = "source `sales`: file part-2.parquet and 1 more file have a new column `more`; it is not read in this cycle"
+    assert heard.notes == [note]
+    assert ("z", 6, 2) in (room.answer() or [])
+
+
+def test_of_a_schema_that_is_stated_nothing_is_new(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
+    stated = {"schema": "o_id BIGINT, cat STRING, price BIGINT"}
+    room = Room(tmp_path / "room", sources={"sales": stated})
+    room.bring("sales", "part-1.parquet", [{"more": 1, "price": 3, "o_id": 90, "cat": "z"}])
+    room.bring("returns", "part-1.parquet", THREE_ARRIVALS[0]["returns"])
+    heard = Heard()
+    room.job(duck[1]).run(progress=heard)
+    assert not [note for note in heard.notes if "new column" in note]
+
+
+PRICES = pa.schema({"o_id": pa.int64(), "cat": pa.string(), "price": pa.int32()})
+
+
+def test_a_narrower_type_is_read_and_a_wider_one_refused(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
+    room = Room(tmp_path / "room")
+    runs(room, duck[1], 1)
+    room.bring("sales", "part-2.parquet", THREE_ARRIVALS[1]["sales"], PRICES)
     runs(room, duck[1], 2)
-    assert ("z", 3, 1) in (room.answer() or [])
+    assert room.answer() == expected(THREE_ARRIVALS[:2])
+    wide = PRICES.set(2, pa.field("price", pa.float64()))
+    room.bring("sales", "part-3.parquet", [{"o_id": 91, "cat": "z", "price": 1.5}], wide)
+    with pytest.raises(UserError, match="has changed its columns: `price` is double, and was bigint"):
+        room.job(duck[1]).run()
+
+
+def test_a_cycle_takes_the_widest_type_of_the_files_that_are_there(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
+    """A producer that went over to a wider type is followed by the next cycle."""
+    room = Room(tmp_path / "room")
+    room.bring("sales", "part-1.parquet", THREE_ARRIVALS[0]["sales"], PRICES)
+    runs(room, duck[1], 1)
+    room.bring("sales", "part-2.parquet", THREE_ARRIVALS[1]["sales"])
+    with pytest.raises(UserError, match="`price` is bigint, and was int"):
+        room.job(duck[1]).run()
+    room.bring("returns", "part-2.parquet", THREE_ARRIVALS[1]["returns"])
+    room.job(duck[1]).run(new_cycle=True)
+    assert room.answer() == expected(THREE_ARRIVALS[:2])
+    cycle = room.job().store.current()
+    assert cycle is not None
+    assert dict(cycle.record().sources["sales"].columns)["price"] == "bigint"
 
 
 def test_a_file_that_is_no_parquet_is_named(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
     room = Room(tmp_path / "room")
     runs(room, duck[1], 1)
     path = room.directory / "data" / "sales" / "part-2.parquet"
-    path.write_text("not parquet", encoding="utf-8")
+    path.write_text("PAR1, and no more of parquet", encoding="utf-8")
     with pytest.raises(UserError, match="source `sales`: this file cannot be read") as raised:
         room.job(duck[1]).run()
     assert str(raised.value.place) == str(path)

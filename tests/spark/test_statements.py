@@ -9,7 +9,8 @@ import pytest
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from slackwater.errors import BindError, InternalError, ParseError, RunError
+from slackwater.errors import BindError, InternalError, ParseError, RunError, UserError
+from slackwater.spark.columns import columns_of_files
 from slackwater.spark.metrics import Measured
 from slackwater.spark.statements import Task, our_error, run_all, run_statement
 
@@ -46,6 +47,26 @@ def test_a_damaged_file_is_named(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(RunError) as raised:
         run_statement(spark, write(tmp_path / "out", "SELECT * FROM torn"))
     assert str(raised.value).startswith(f"{torn}: is not a Parquet file")
+
+
+@pytest.mark.parametrize("format", ["parquet", "orc", "json"])
+def test_checksums_of_an_older_version_are_named(spark: SparkSession, tmp_path: Path, format: str) -> None:
+    directory = tmp_path / "a b"
+    run_statement(spark, f"INSERT OVERWRITE DIRECTORY '{directory}' USING {format} SELECT id FROM range(9)")
+    file = next(path for path in directory.iterdir() if path.name.startswith("part-"))
+    crc = file.with_name(f".{file.name}.crc")
+    crc.write_bytes(crc.read_bytes()[:-4] + b"\0\0\0\0")
+    with pytest.raises(UserError) as inferred:
+        columns_of_files(spark, format, str(directory), [file.name], {})
+    run_statement(
+        spark, f"CREATE OR REPLACE TEMPORARY VIEW stale (id BIGINT) USING {format} OPTIONS (path '{directory}')"
+    )
+    with pytest.raises(RunError) as read:
+        run_statement(spark, write(tmp_path / "out", "SELECT * FROM stale"))
+    for raised in (inferred, read):
+        assert f"this file does not fit the checksums in `{crc.name}` beside it" in raised.value.message
+        assert str(raised.value.place) == str(file)
+        assert f"remove `{crc.name}`" in str(raised.value.hint)
 
 
 def test_a_header_that_has_drifted_is_told(spark: SparkSession, tmp_path: Path) -> None:

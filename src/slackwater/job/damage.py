@@ -7,17 +7,14 @@ which Hadoop writes and verifies.
 
 from __future__ import annotations
 
-import struct
-import zlib
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from slackwater.job.data_files import is_whole
+from slackwater.job.hadoop_crc import fits_checksums
 from slackwater.job.work import Work
-
-_MAGIC = b"crc\0"
 
 
 def damaged_states(work: Work) -> frozenset[str]:
@@ -42,25 +39,9 @@ def damaged_file(work: Work, name: str) -> Path | None:
 def is_sound(path: Path) -> bool:
     """Whether a parquet file can be read to its last page and fits its checksums."""
     try:
-        if not _fits_checksums(path):
+        if not fits_checksums(path):
             return False
         pq.ParquetFile(path, page_checksum_verification=True).read()
     except (OSError, pa.ArrowException):
         return False
     return True
-
-
-def _fits_checksums(path: Path) -> bool:
-    """Whether a file is what Hadoop's checksums beside it say; true where there are none."""
-    try:
-        told = path.with_name(f".{path.name}.crc").read_bytes()
-    except FileNotFoundError:
-        return True
-    if told[:4] != _MAGIC or len(told) % 4:
-        return False
-    size, *expected = struct.unpack(f">{len(told) // 4 - 1}I", told[4:])
-    found: list[int] = []
-    with path.open("rb") as file:
-        while size and (chunk := file.read(size)):
-            found.append(zlib.crc32(chunk))
-    return found == expected

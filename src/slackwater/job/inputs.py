@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from slackwater.errors import Place, StateError, UserError
+from slackwater.job.formats import check_formats
 from slackwater.job.manifest import read_record
 from slackwater.job.pins import FilePin, Pins, arrived, check_unchanged, identified
 from slackwater.job.sources import Source
@@ -19,7 +20,7 @@ def pinned_inputs(
     found: list[Pins] = []
     for number in range(1, run + 1):
         known = _known(cycle, number, lasting=number < run, note=note)
-        found.append(known if known is not None else _new_pins(run, sources, found))
+        found.append(known if known is not None else _new_pins(run, sources, found, note))
         if known is None and pin:
             cycle.write_pins(run, found[-1])
     check_inputs(sources, found)
@@ -84,7 +85,9 @@ def _pins_by_run(cycle: Cycle, name: str) -> dict[int, tuple[FilePin, ...]]:
     return found
 
 
-def _new_pins(run: int, sources: Mapping[str, Source], earlier: Sequence[Pins]) -> dict[str, tuple[FilePin, ...]]:
+def _new_pins(
+    run: int, sources: Mapping[str, Source], earlier: Sequence[Pins], note: Callable[[str], None]
+) -> dict[str, tuple[FilePin, ...]]:
     found: dict[str, tuple[FilePin, ...]] = {}
     for name, source in sources.items():
         known = [pin for pins in earlier for pin in pins.get(name, ())]
@@ -95,6 +98,8 @@ def _new_pins(run: int, sources: Mapping[str, Source], earlier: Sequence[Pins]) 
                 place=Place(str(source.directory / new[0].path)),
                 hint="leave out `static: true`, or begin again with `slackwater run --new-cycle`",
             )
+        check_formats(name, source.format, source.directory, new)
         found[name] = tuple(identified(source.directory, pin, in_full=not source.says_rows) for pin in new)
-        source.check_columns(new)
+        for words in source.check_columns(new):
+            note(words)
     return found

@@ -21,6 +21,7 @@ from slackwater.job.conditions import Conditions
 from slackwater.job.counting import Counting, SourceStatistics, is_current, shown
 from slackwater.job.feedback import history_of
 from slackwater.job.forecasts import whole_cycles
+from slackwater.job.formats import check_formats
 from slackwater.job.pins import FilePin, listed
 from slackwater.job.planning import Planned, plan_job
 from slackwater.job.prices import ClusterPrices, cluster_of, read_prices
@@ -212,6 +213,7 @@ class Preparation:
         directory, format = self._place(name, config)
         pins = listed(directory)
         self._check_known(name, config, directory, pins)
+        check_formats(name, format, directory, pins)
         if pins and config.schema_text is None:
             paths = [pin.path for pin in pins]
             fields = columns_of_files(self.session(), format, str(directory), paths, reader_options(config))
@@ -227,9 +229,7 @@ class Preparation:
             hint = "that name is Slackwater's, for how often a row counts: give the column another"
             what = "is a feed" if config.changes is Changes.FEED else "brings upserts"
             raise UserError(f"source `{name}` {what} with a column `{WEIGHT.name}`", hint=hint)
-        source = Source(name, config, format, directory, fields)
-        source.check_columns(pins)
-        return source
+        return Source(name, config, format, directory, fields).widened(pins)
 
     def _check_known(self, name: str, config: SourceConfig, directory: Path, pins: Sequence[FilePin]) -> None:
         if not pins and config.schema_text is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -29,10 +29,11 @@ from slackwater.engine.views import (
     view_of_nothing,
     view_of_query,
 )
-from slackwater.errors import Place, UserError
+from slackwater.errors import Place, UserError, counted
 from slackwater.job.file_rows import FileRows
 from slackwater.job.pins import FilePin, listed
 from slackwater.job.sections import Changes, Format, SourceConfig
+from slackwater.job.widening import is_read_as, wider
 from slackwater.time.sources import change_name, snapshot_name
 
 BYTES_PER_ROW = 100
@@ -205,13 +206,50 @@ class Source:
         found: list[dict[str, str | int]] = told.column(CHANGE_TYPE).value_counts().to_pylist()
         return {str(each["values"]): int(each["counts"]) for each in found}
 
-    def check_columns(self, pins: Iterable[FilePin]) -> None:
-        """Refuses files whose columns are not the source's; text files are checked by Spark when it reads them."""
-        for pin in pins:
-            path = self.directory / pin.path
-            found = self._columns_of(path)
-            if found is not None:
-                self._check_columns(path, found, partitions=_partitions(pin.path))
+    def check_columns(self, pins: Iterable[FilePin]) -> list[str]:
+        """Refuses files whose columns are not the source's, and says which have more than it reads.
+
+        Text files are checked by Spark when it reads them.
+        """
+        found = self._columns_by_file(pins)
+        for path, columns in found.items():
+            self._check_columns(path, columns)
+        return self._added_columns(found) if self.config.schema_text is None else []
+
+    def widened(self, pins: Iterable[FilePin]) -> Source:
+        """The source with each column in the widest type that its files have; files that then do not fit are refused.
+
+        A schema of the job file stands as it is.
+        """
+        found = self._columns_by_file(pins)
+        source = self
+        if self.config.schema_text is None:
+            source = replace(self, fields=tuple(_widest(field, found.values()) for field in self.fields))
+        for path, columns in found.items():
+            source._check_columns(path, columns)
+        return source
+
+    def _columns_by_file(self, pins: Iterable[FilePin]) -> dict[str, Mapping[str, Type]]:
+        """The columns of files that say what they have."""
+        found = {pin.path: self._columns_of(self.directory / pin.path) for pin in pins}
+        return {path: columns for path, columns in found.items() if columns is not None}
+
+    @property
+    def _expected(self) -> tuple[Field, ...]:
+        """The columns that each of its files must have."""
+        return self._feed_fields if self.is_feed else self.fields
+
+    def _added_columns(self, found: Mapping[str, Mapping[str, Type]]) -> list[str]:
+        """The columns of files that the source does not have, in words."""
+        known = {field.name.lower() for field in self._expected}
+        added: dict[str, list[str]] = {}
+        for path, columns in found.items():
+            for name in columns.keys() - known - _partitions(path):
+                added.setdefault(name, []).append(path)
+        return [
+            f"source `{self.name}`: {_files_have(paths)} a new column `{name}`; it is not read in this cycle"
+            for name, paths in sorted(added.items())
+        ]
 
     def _columns_of(self, path: Path) -> Mapping[str, Type] | None:
         try:
@@ -225,21 +263,20 @@ class Source:
             raise unreadable(self.name, path, error) from None
         return {field.name.lower(): spark_type(field.type) for field in schema}
 
-    def _check_columns(self, path: Path, found: Mapping[str, Type], partitions: frozenset[str]) -> None:
-        expected = (*self.fields, Field(CHANGE_TYPE, Type.parse("string"))) if self.is_feed else self.fields
-        for expect in expected:
-            if expect.name.lower() in partitions:
+    def _check_columns(self, path: str, found: Mapping[str, Type]) -> None:
+        for expect in self._expected:
+            if expect.name.lower() in _partitions(path):
                 continue
             kind = found.get(expect.name.lower())
             if kind is None:
                 raise self._drifted(path, f"it has no column `{expect.name}`", found)
-            if kind.is_known and expect.type.is_known and _family(kind) != _family(expect.type):
+            if not is_read_as(kind, expect.type):
                 raise self._drifted(path, f"`{expect.name}` is {kind}, and was {expect.type}", found)
 
-    def _drifted(self, path: Path, what: str, found: Mapping[str, Type]) -> UserError:
+    def _drifted(self, path: str, what: str, found: Mapping[str, Type]) -> UserError:
         return UserError(
             f"source `{self.name}` has changed its columns: {what}",
-            place=Place(str(path)),
+            place=Place(str(self.directory / path)),
             hint=f"the file has {', '.join(found)}; mend the file, or begin again with `slackwater run --new-cycle`",
         )
 
@@ -269,6 +306,13 @@ def _partitions(path: str) -> frozenset[str]:
     return frozenset(part.partition("=")[0].lower() for part in path.split("/")[:-1] if "=" in part)
 
 
-def _family(kind: Type) -> str:
-    """Types that files do not tell apart are one."""
-    return "timestamp" if kind.text.startswith("timestamp") else kind.text
+def _widest(field: Field, files: Iterable[Mapping[str, Type]]) -> Field:
+    kind = field.type
+    for columns in files:
+        kind = wider(kind, columns.get(field.name.lower(), kind))
+    return replace(field, type=kind)
+
+
+def _files_have(paths: Sequence[str]) -> str:
+    first = f"file {paths[0]}"
+    return f"{first} has" if len(paths) == 1 else f"{first} and {counted(len(paths) - 1, 'more file')} have"

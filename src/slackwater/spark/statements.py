@@ -39,6 +39,8 @@ _LOST_TASK = re.compile(r"most recent failure: .*? executor [^)]*\): ([^\n]+)")
 _NOISE = re.compile(r"\s*(SQLSTATE: \w{5}|== (SQL|DataFrame)|\n\s*at |\nDriver stacktrace|JVM stacktrace)")
 # The system's words for a disk that takes no more; Spark often says them without the file.
 _NO_ROOM = re.compile("No space left on device|Disk quota exceeded|File too large|Read-only file system")
+# What Hadoop says of a file that is not what the checksums beside it say.
+_STALE = re.compile(r"Checksum error: file:(?P<directory>/.*/)(?P<name>[^/]+) at \d+ exp")
 _PYTHON = "Traceback (most recent call last)"
 _MOST_LINES = 4
 
@@ -82,6 +84,8 @@ class _Cause:
 
 def _run_error(causes: list[_Cause]) -> RunError:
     """The first cause, from the outermost inwards, that tells what went wrong; and the root, where it adds to that."""
+    if stale := next((found for cause in causes if (found := _STALE.search(cause.message))), None):
+        return _stale_checksums(stale["directory"], stale["name"])
     file = next((cause.file for cause in causes if cause.file), None)
     telling = [cause.message for cause in causes if not _WRAPPING.match(cause.message)]
     if not telling:
@@ -92,6 +96,16 @@ def _run_error(causes: list[_Cause]) -> RunError:
         message = message.removeprefix(f"file:{file} ")
     hint = None if root in message or message in root else f"because: {root}"
     return RunError(message, place=Place(file) if file else None, hint=hint)
+
+
+def _stale_checksums(directory: str, name: str) -> RunError:
+    """The error for a file and a `.crc` beside it, one of which is of another version or damaged."""
+    crc = f".{name}.crc"
+    return RunError(
+        f"this file does not fit the checksums in `{crc}` beside it",
+        place=Place(f"{directory}{name}"),
+        hint=f"if the file is good, it was replaced: remove `{crc}`; if not, replace it by a good one",
+    )
 
 
 def _causes(error: PySparkException | Py4JError) -> Iterator[_Cause]:
