@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from io import StringIO
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from rich.console import Console
 from tests.job.duck import Duck, without_spark
 from tests.job.room import Heard, Room, Rows
 
+from slackwater.cli.job_reports import StatusReport
+from slackwater.cli.output import Report
+from slackwater.cli.plan import PlanReport
 from slackwater.errors import PromiseError
+from slackwater.job.feedback import history_of
 from slackwater.job.manifest import CHECK, Manifest
+from slackwater.job.prices import observations
+from slackwater.job.surprise import surprising_states
 from slackwater.spark.session import Session
 
 BY_KEY = "SELECT k, sum(v) AS total FROM t GROUP BY k"
@@ -337,3 +345,51 @@ def test_a_run_with_nothing_else_to_do_checks_what_arrived(tmp_path: Path, duck:
     assert [step.name for step in manifest.steps] == ["check_t_1"]
     assert not list(room.state.glob("cycle-1/data/*"))
     refused(room, duck[1], 2, numbers((1, 10)))
+
+
+def test_checks_are_no_steps_of_a_plan(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
+    """Neither what days have counted nor prices nor surprises nor regret take notice of them."""
+    room = room_of(tmp_path, key="k")
+    manifest = arrive(room, duck[1], 1, numbers((1, 10), (2, 20)))
+    (check,) = (step for step in manifest.steps if step.purpose == CHECK)
+    with_costs = [step.model_copy(update={"measured": {"cpu_s": 3.0}}) for step in manifest.steps]
+    told = manifest.model_copy(update={"steps": tuple(with_costs), "total": {"cpu_s": 3.0 * len(with_costs)}})
+    assert told.planned_cpu_s == 3.0 * (len(with_costs) - 1)
+    assert not list(observations(manifest.model_copy(update={"steps": (check,)})))
+    assert not list(surprising_states([check.model_copy(update={"expected_rows": 1e9})], 3.0))
+    (day,) = history_of(room.job().store)
+    assert len(day.seen) == len([step for step in manifest.steps if step.subject is not None])
+
+
+def test_what_will_be_checked_and_for_how_much(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
+    arrives = {"10:00": 10_000_000, "14:00": 1_000_000, "24:00": 1_000_000}
+    room = room_of(tmp_path, key="k", expect={"arrives": arrives})
+    room.bring("t", "part-1.parquet", numbers((1, 10)))
+    job = room.job(duck[1])
+    promised = job.promised(job.planned())
+    (check,) = promised.checks
+    assert check.promises == ("not null (k)", "key (k)")
+    first, second, third = check.cpu_s
+    assert first > third > second > 0  # the last looks up among the most rows
+    (line,) = promised.lines()
+    assert line.startswith("source `t`: not null (k), key (k) checked at each run: up to ")
+    assert "s CPU at 24:00" in line
+    job.run()
+    assert room.job(duck[1]).promised() == promised
+
+
+def test_a_plan_says_what_is_trusted(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
+    room = room_of(tmp_path, key="k", check="trust")
+    arrive(room, duck[1], 1, numbers((1, 10)))
+    told = "source `t`: not null (k), key (k) trusted, not checked"
+    job = room.job(duck[1])
+    assert job.promised().lines() == [told]
+    assert job.status().trusted == (told,)
+    assert told in _text(StatusReport("t", job.status(), job.store.shelves))
+    assert told in _text(PlanReport(job.plan(), promised=job.promised()))
+
+
+def _text(report: Report) -> str:
+    console = Console(width=200, record=True, file=StringIO())
+    console.print(report.as_text())
+    return console.export_text()

@@ -9,9 +9,11 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from slackwater.cli.output import Json
+from slackwater.cli.promised import promised_as_json
 from slackwater.cli.text import sql as coloured
 from slackwater.engine.compile import step_sql
 from slackwater.errors import UserError
+from slackwater.job.check_prices import Promised
 from slackwater.job.conditions import Conditions
 from slackwater.job.job import Job
 from slackwater.job.manifest import told_apart
@@ -38,6 +40,7 @@ class JobExplanation:
     memo: bool
     trace: bool
     conditions: Conditions
+    promised: Promised
 
     @property
     def planning(self) -> Planning | None:
@@ -45,6 +48,7 @@ class JobExplanation:
 
     def as_json(self) -> Json:
         found: dict[str, Json] = {"plan": plan_to_value(self.plan), "conditions": dict(self.conditions.as_value())}
+        found["promises"] = promised_as_json(self.promised)
         if self.planned is not None and self.planned.reasons:
             only, named = told_apart(self.planned.reasons)
             found["from_scratch_because"] = only if only is not None else {**named}
@@ -60,7 +64,7 @@ class JobExplanation:
 
     def as_text(self) -> RenderableType:
         parts: list[RenderableType] = [Text(explained(self.plan, costs=True, run=self.run))]
-        parts += map(Text, self.conditions.lines())
+        parts += map(Text, [*self.conditions.lines(), *self.promised.lines()])
         if self.planned is not None:
             parts += [Text(reason, style="yellow") for reason in self.planned.told("computed from scratch")]
         for _, text in self.programs:
@@ -97,6 +101,7 @@ def explain_job(
         memo,
         trace,
         job.conditions(),
+        job.promised(planned if not begun else None),
     )
 
 

@@ -216,6 +216,7 @@ class StatusReport:
             ],
             "changed": list(self.status.rescheduled),
             "conditions": dict(self.status.conditions.as_value()),
+            "trusted": list(self.status.trusted),
             **_outputs(self.shelves),
         }
 
@@ -234,6 +235,7 @@ class StatusReport:
             told = f"changed: {', '.join(self.status.rescheduled)}; the next run plans the rest anew"
             parts.append(Text(told, style="yellow"))
         parts += map(Text, self.status.conditions.lines())
+        parts += [Text(line, style="yellow") for line in self.status.trusted]
         parts.append(Text(f"waiting: {waiting or 'nothing'}"))
         if self.status.following is not None:
             parts.append(Text(f"next: {self.status.following}"))

@@ -33,12 +33,12 @@ class Live:
         self._width = 0
 
     def run_begins(self, work: Work) -> None:
-        self._width = max((len(name) for name in work.targets), default=0)
+        self._width = max((len(name) for name in (*work.targets, *(check.name for check in work.checks))), default=0)
         files = sum(len(pins) for pins in work.pins[-1].values())
         arrived = f"{amount(files)} new file{'s' if files != 1 else ''}" if files else "nothing arrived"
         title = f"run {work.run} of {len(work.plan.times)} · {work.plan.time(work.run)} · {arrived}"
         self._console.print(Text(title, style="bold cyan"))
-        if work.targets:
+        if work.needs_spark:
             self._status = self._console.status("starting Spark")
             self._status.start()
 

@@ -21,6 +21,7 @@ from slackwater.catalog.table import Catalog
 from slackwater.cli.job import job_of, takes_job
 from slackwater.cli.job_plan import explain_job
 from slackwater.cli.output import Json, Output, Report, reporting
+from slackwater.cli.promised import promised_as_json
 from slackwater.cli.replan import ChangedQuery, FromNow
 from slackwater.cli.tables import read_query, takes_query
 from slackwater.cli.text import sql as coloured
@@ -28,6 +29,7 @@ from slackwater.cost.model import CostModel, EngineCost, RowsCost
 from slackwater.cost.objective import LastRunFirst, Objective, WeightedSum
 from slackwater.engine.compile import step_sql
 from slackwater.errors import UserError
+from slackwater.job.check_prices import Promised
 from slackwater.job.conditions import Conditions
 from slackwater.memo.show import show_memo
 from slackwater.plan.alternatives import Comparison, explain_alternatives
@@ -170,6 +172,8 @@ class PlanReport:
     """Of a job: what its answers depend on beside its inputs."""
     timezone: str | None = None
     """That of the times at which a job's runs are due."""
+    promised: Promised | None = None
+    """Of a job: what its sources promise, and what of it is checked."""
 
     def as_json(self) -> Json:
         found: dict[str, Json] = dict(plan_to_value(self.plan))
@@ -179,6 +183,8 @@ class PlanReport:
             found["conditions"] = dict(self.conditions.as_value())
         if self.timezone is not None:
             found["timezone"] = self.timezone
+        if self.promised is not None:
+            found["promises"] = promised_as_json(self.promised)
         return found
 
     def as_text(self) -> RenderableType:
@@ -193,7 +199,8 @@ class PlanReport:
                 told = self.conditions.lines() if self.conditions is not None else ()
                 parts = _sql_parts(self.plan) if self.sql else ()
                 zone = [Text(f"runs are due by the clock of {self.timezone}")] if self.timezone is not None else []
-                return Group(Text(explained(self.plan)), *zone, *map(Text, told), *parts)
+                promised = self.promised.lines() if self.promised is not None else ()
+                return Group(Text(explained(self.plan)), *zone, *map(Text, [*told, *promised]), *parts)
 
 
 @dataclass(frozen=True)
@@ -284,7 +291,9 @@ def plan(output: Output, /, sql: bool, form: str, from_now: bool, path: Path | N
                 report: Report = FromNow.of(job) if from_now else ChangedQuery.of(job)
             else:
                 zone = job.config.timezone if job.config.timeline.is_by_the_clock else None
-                report = PlanReport(job.plan(), form, sql, job.conditions(), zone)
+                planned = job.planned() if job.store.current() is None else None
+                found = planned.plan if planned is not None else job.plan()
+                report = PlanReport(found, form, sql, job.conditions(), zone, job.promised(planned))
         output.report(report)
         return
     if from_now:

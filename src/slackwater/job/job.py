@@ -37,6 +37,7 @@ from slackwater.job.accounts import (
 from slackwater.job.at_work import at_work
 from slackwater.job.calibrate import PASSES, ROWS, Trial, calibrate
 from slackwater.job.carry import CarriedOver
+from slackwater.job.check_prices import Promised, promised_by, promised_in
 from slackwater.job.conditions import Conditions
 from slackwater.job.config import find_job, load_job
 from slackwater.job.counting import SourceStatistics
@@ -136,6 +137,13 @@ class Job:
     def conditions(self) -> Conditions:
         """What answers depend on beside inputs: of the cycle that is under way or, if none is, as one would begin."""
         return self._cycles.conditions(self.store.current())
+
+    def promised(self, planned: Planned | None = None) -> Promised:
+        """What sources promise, what of it is checked and at what price: by a plan, or of the cycle under way."""
+        cycle = self._cycles.open() if planned is None else None
+        if cycle is not None:
+            return promised_in(cycle.record(), cycle.plan(), self.config.sources)
+        return promised_by(planned or self.planned(), self.config.sources)
 
     def proposal(self) -> Proposal | None:
         """The rest of the cycle planned with what is there now, beside the plan in force; None if nothing is left."""

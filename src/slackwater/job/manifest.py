@@ -133,6 +133,13 @@ class Manifest(Record):
         return {**({ONLY: self.output} if self.output is not None else {}), **self.outputs}
 
     @property
+    def planned_cpu_s(self) -> float | None:
+        """What the executors took for steps of the plan, in seconds: all that they took, but for checks of promises."""
+        total = self.total.get("cpu_s") if self.total else 0.0
+        checks = [step.measured.get("cpu_s") for step in self.steps if step.purpose == CHECK]
+        return None if total is None or None in checks else total - sum(cpu or 0.0 for cpu in checks)
+
+    @property
     def expected_cpu_s(self) -> float | None:
         """What the executors were expected to take for all that was done; None where a step does not say."""
         told = [step.expected_cpu_s for step in self.steps if not step.skipped]

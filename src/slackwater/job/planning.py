@@ -10,7 +10,7 @@ would be computed anew.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from slackwater.algebra.canonical import Canonicalizer
 from slackwater.algebra.relation import Limit, Output, Project, Query, Scan
@@ -71,6 +71,8 @@ class Planned:
     options: Options
     reasons: Mapping[str, str]
     as_text: float = 1.0
+    columns: Mapping[str, tuple[Field, ...]] = field(default_factory=dict)
+    """Those of the sources."""
 
     def told(self, words: str) -> Iterator[str]:
         """The reasons, each after some words and, among several, after the name of its query."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from slackwater.job.pins import FilePin, listed
 from slackwater.job.planning import Planned, plan_job
 from slackwater.job.prices import ClusterPrices, cluster_of, read_prices
 from slackwater.job.record_expressions import check_upserts
+from slackwater.job.reserved import check_column_names
 from slackwater.job.row_counting import RowCounting
 from slackwater.job.sections import Changes, Format, JobConfig, JobQuery, SourceConfig
 from slackwater.job.sources import Source, reader_options
@@ -39,7 +40,6 @@ from slackwater.spark.counting import is_plain
 from slackwater.spark.reach import check_relations
 from slackwater.spark.statements import run_statement
 from slackwater.sql.undeclared import check_declared
-from slackwater.time.forms import WEIGHT
 from slackwater.time.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ class Preparation:
         catalog = Catalog.of(source.schema for source in sources.values())
         statistics = self.known if self.known is not None else self._statistics(self.counted(sources, now), now)
         engine = self._engine()
-        return self.plan(catalog, declared, statistics, engine), declared, engine
+        planned = self.plan(catalog, declared, statistics, engine)
+        return replace(planned, columns={name: source.fields for name, source in sources.items()}), declared, engine
 
     def _engine(self) -> Engine:
         session = self.session()
@@ -225,10 +226,7 @@ class Preparation:
                 hint = f"rows of a feed carry insert, delete, update_preimage or update_postimage; there is {have}"
                 raise UserError(f"source `{name}` is a feed without a column `{CHANGE_TYPE}`", hint=hint)
             fields = tuple(f for f in fields if f.name.lower() != CHANGE_TYPE)
-        if not config.append_only and WEIGHT.name in {f.name.lower() for f in fields}:
-            hint = "that name is Slackwater's, for how often a row counts: give the column another"
-            what = "is a feed" if config.changes is Changes.FEED else "brings upserts"
-            raise UserError(f"source `{name}` {what} with a column `{WEIGHT.name}`", hint=hint)
+        check_column_names(name, [f.name for f in fields], config.changes)
         return Source(name, config, format, directory, fields).widened(pins)
 
     def _check_known(self, name: str, config: SourceConfig, directory: Path, pins: Sequence[FilePin]) -> None:

@@ -1,6 +1,7 @@
 """Regret: what a cycle has cost, beside the best that is known of the same inputs.
 
-Costs are executor CPU at the prices of the runs, as the planner compares them. What else could have been done is known
+Costs are executor CPU at the prices of the runs, as the planner compares them; what it takes to check promises is no
+part of it, for every plan takes that. What else could have been done is known
 
 - from `verify --measure`, which computes the batch query on the same inputs and keeps what that took;
 - from an earlier cycle that was planned the other way, in proportion to the rows that arrived;
@@ -67,7 +68,7 @@ class Finished:
         """None where a run is missing, or nobody said what it took."""
         if [manifest.run for manifest in manifests] != list(plan.runs):
             return None
-        taken = [manifest.total.get("cpu_s", 0.0) if manifest.total else 0.0 for manifest in manifests]
+        taken = [manifest.planned_cpu_s for manifest in manifests]
         if any(cpu is None for cpu in taken):
             return None
         cost = sum(plan.weight(run) * (cpu or 0.0) for run, cpu in zip(plan.runs, taken, strict=True))

@@ -14,6 +14,7 @@ from slackwater.job.due import NextRun
 from slackwater.job.inputs import known_files
 from slackwater.job.manifest import Manifest
 from slackwater.job.pins import arrived, listed
+from slackwater.job.promises import trusted
 from slackwater.job.sections import JobConfig
 from slackwater.job.store import Cycle, RevisionRecord
 from slackwater.job.table import Table, paragraph
@@ -64,6 +65,8 @@ class Status:
     """What answers of the cycle depend on beside its inputs."""
     following: NextRun | None = None
     """When the next run is due, of this cycle or of the next; None where runs are not due by a clock."""
+    trusted: tuple[str, ...] = ()
+    """What sources promise and is not checked, in words."""
 
     queries: tuple[str, ...] = ()
     at_work: AtWork | None = None
@@ -110,13 +113,20 @@ class Status:
 def status_of(config: JobConfig, cycle: Cycle | None, timeline: Timeline, rescheduled: Sequence[str]) -> Status:
     """Where a job stands with a cycle, or before its first one."""
     runs = tuple(_run_status(config, cycle, run, timeline) for run in timeline.runs)
-    waiting = _waiting(config, cycle)
+    waiting, unchecked = _waiting(config, cycle), tuple(trusted(config.sources))
     if cycle is None:
-        return Status(None, runs, waiting, queries=tuple(config.queries))
+        return Status(None, runs, waiting, trusted=unchecked, queries=tuple(config.queries))
     record = cycle.record()
-    conditions = Conditions.of_cycle(record)
-    queries = tuple(config.queries)
-    return Status(cycle.number, runs, waiting, record.revisions, tuple(rescheduled), conditions, queries=queries)
+    return Status(
+        cycle.number,
+        runs,
+        waiting,
+        record.revisions,
+        tuple(rescheduled),
+        Conditions.of_cycle(record),
+        trusted=unchecked,
+        queries=tuple(config.queries),
+    )
 
 
 def _run_status(config: JobConfig, cycle: Cycle | None, run: int, timeline: Timeline) -> RunStatus:

@@ -1,0 +1,15 @@
+"""What sources promise, what of it is checked and what that costs, for programs."""
+
+from __future__ import annotations
+
+from slackwater.cli.output import Json
+from slackwater.job.check_prices import Promised
+
+
+def promised_as_json(promised: Promised) -> Json:
+    """What is checked, with the seconds of CPU that are expected at each run, and what is trusted."""
+    checked: list[Json] = [
+        {"source": each.source, "promises": list(each.promises), "expected_cpu_s": list(each.cpu_s)}
+        for each in promised.checks
+    ]
+    return {"checked": checked, "trusted": list(promised.trusted)}

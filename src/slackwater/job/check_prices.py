@@ -1,0 +1,95 @@
+"""What checking promises is expected to cost, before anything has arrived: for plans and explanations.
+
+Earlier rows are thought to be looked up in full: which files can be passed over is only known once their footers are
+compared. So what is said here is the most that is expected, and a run says what it came to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from slackwater.algebra.schema import Field
+from slackwater.catalog.statistics import Arrival
+from slackwater.cost.bill import Bill
+from slackwater.cost.calibration import work_in_seconds
+from slackwater.cost.width import type_width
+from slackwater.engine.promises import bill_of
+from slackwater.job.planning import Planned
+from slackwater.job.promises import is_trusted, promises_of, trusted
+from slackwater.job.sections import SourceConfig
+from slackwater.job.store import CycleRecord
+from slackwater.job.verify import output_fields_of
+from slackwater.plan.plan import Plan
+
+
+@dataclass(frozen=True)
+class ExpectedCheck:
+    """The promises of a source, and the CPU that checking them takes at each run, in seconds; none where unknown."""
+
+    source: str
+    promises: tuple[str, ...]
+    cpu_s: tuple[float, ...]
+    is_static: bool
+
+    def line(self, times: Sequence[str]) -> str:
+        """In words."""
+        told = f"source `{self.source}`: {', '.join(self.promises)} checked "
+        if self.is_static:
+            return told + "once" + (f", about {self.cpu_s[0]:.2g} s CPU" if self.cpu_s else "")
+        costs = ", ".join(f"{cpu:.2g} s CPU at {time}" for time, cpu in zip(times, self.cpu_s, strict=False))
+        return told + "at each run" + (f": up to {costs}" if costs else "")
+
+
+@dataclass(frozen=True)
+class Promised:
+    """What sources of a job promise: what will be checked, and what will not."""
+
+    times: tuple[str, ...]
+    checks: tuple[ExpectedCheck, ...]
+    trusted: tuple[str, ...]
+
+    def lines(self) -> list[str]:
+        """In words, for plans and explanations."""
+        return [*(check.line(self.times) for check in self.checks), *self.trusted]
+
+
+def promised_by(planned: Planned, sources: Mapping[str, SourceConfig]) -> Promised:
+    """What sources promise, where the job has just been planned."""
+    arrivals = {name: known.arrivals for name, known in planned.statistics.items()}
+    return _promised(sources, planned.columns, arrivals, planned.plan)
+
+
+def promised_in(record: CycleRecord, plan: Plan, sources: Mapping[str, SourceConfig]) -> Promised:
+    """What sources promise in a cycle that is under way; what static ones have cost is over."""
+    columns = {name: output_fields_of(told.columns) for name, told in record.sources.items()}
+    arrivals = {name: [Arrival(*each) for each in told] for name, told in record.expects.items()}
+    return _promised(sources, columns, arrivals, plan)
+
+
+def _promised(
+    sources: Mapping[str, SourceConfig],
+    columns: Mapping[str, Sequence[Field]],
+    arrivals: Mapping[str, Sequence[Arrival]],
+    plan: Plan,
+) -> Promised:
+    found: list[ExpectedCheck] = []
+    for name, config in sources.items():
+        fields = columns.get(name, ())
+        promises = tuple(promise.name for promise in promises_of(config))
+        if promises and not is_trusted(config):
+            costs = tuple(_costs(config, fields, arrivals.get(name, ()), plan.factors))
+            found.append(ExpectedCheck(name, promises, costs, config.static))
+    return Promised(plan.times, tuple(found), tuple(trusted(sources)))
+
+
+def _costs(
+    config: SourceConfig, fields: Sequence[Field], arrivals: Sequence[Arrival], factors: Bill
+) -> Iterator[float]:
+    promises = promises_of(config, [field.name for field in fields])
+    widths = {field.name: type_width(field.type) for field in fields}
+    before = 0.0
+    for arrival in arrivals:
+        bills = [bill_of(promise, widths, arrival, before) for promise in promises] if arrival.changes else []
+        yield work_in_seconds(sum(bills, Bill()), factors)
+        before += arrival.changes
