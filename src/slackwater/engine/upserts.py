@@ -17,6 +17,9 @@ from dataclasses import dataclass
 
 from slackwater.algebra.schema import Field
 from slackwater.algebra.types import Type
+from slackwater.cost.bill import Bill
+from slackwater.cost.model import Prices, Rates
+from slackwater.cost.width import type_width
 from slackwater.engine.views import quoted_name, quoted_text
 from slackwater.time.forms import WEIGHT
 
@@ -210,6 +213,20 @@ def _never_null(value: str, said: str, shown: str, name: str | None = None) -> s
 
 def _error(said: str, *shown: str) -> str:
     return f"raise_error(concat({', '.join((quoted_text(said), *shown))}))"
+
+
+def bill_of(fields: Sequence[Field], arrived: float, before: float) -> Bill:
+    """What the changelog of so many records, beside those that came before, costs by the built-in rates."""
+    rates, prices = Rates(), Prices()
+    width = sum(type_width(f.type) for f in fields)
+    files, read = prices.io * rates.compressed, arrived + before
+    written = arrived * (2.0 if before else 1.0)
+    return Bill(
+        compute=(rates.sort + rates.window_call + rates.merge + rates.emit) * arrived + rates.probe * before,
+        read=(rates.read + (rates.read_byte + files) * width) * read,
+        write=(rates.write + (rates.write_byte + files) * width) * written,
+        shuffle=(rates.shuffle + prices.network * width) * arrived,
+    )
 
 
 def kinds_of(changes: Iterable[str]) -> tuple[int, int, int]:

@@ -250,7 +250,8 @@ def _step_record(
 ) -> StepRecord:
     """How a step went; `known` are the rows of all that it read."""
     step = compiled.step
-    as_billed = target is not None and not target.recomputed and compiled.grows_from is None and not work.is_text(step)
+    as_planned = compiled.grows_from is None and not work.is_text(step) and step.name not in work.changelogs
+    as_billed = as_planned and target is not None and not target.recomputed
     bill = over_rows(step, known, rows) if as_billed else ()
     return StepRecord(
         name=step.name,

@@ -16,7 +16,7 @@ from slackwater.catalog.sizes import Sizes, statistics
 from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
 from slackwater.catalog.table import Catalog
 from slackwater.job.batches import Batch
-from slackwater.job.forecasts import days_of, today
+from slackwater.job.forecasts import arrival_of, days_of, today
 from slackwater.job.manifest import Manifest
 from slackwater.job.pins import FilePin
 from slackwater.job.sources import Source
@@ -46,7 +46,14 @@ def evidence(
     """Rows of files that say them, or that were counted; those of earlier cycles are in their manifests."""
     days = days_of(source.name, cycles)
     found = [told.arrival for time in times if (told := forecast(days, today(), time)) is not None]
-    return Evidence(source.rows(now), found)
+    return Evidence(source.rows(now) * _share_that_counts(source, cycles), found)
+
+
+def _share_that_counts(source: Source, cycles: Sequence[Sequence[Manifest]]) -> float:
+    """The part of the records of upserts that were rows of the table when the last cycle began; others are all rows."""
+    first = cycles[-1][0] if source.upserts is not None and cycles else None
+    records = first.arrived.get(source.name, 0) if first is not None else 0
+    return arrival_of(source.name, first).inserts / records if first is not None and records else 1.0
 
 
 def job_statistics(

@@ -9,8 +9,8 @@ records alone (`engine.upserts`), and `verify` goes by that.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,8 +19,9 @@ import pyarrow.parquet as pq
 from slackwater.algebra.relation import Scan
 from slackwater.algebra.schema import Column, ColumnId, Field, TableSchema
 from slackwater.catalog.statistics import Arrival
+from slackwater.cost.bill import EVEN, Bill
 from slackwater.engine.program import Compiled
-from slackwater.engine.upserts import CHANGE, Upserts, kinds_of
+from slackwater.engine.upserts import CHANGE, Upserts, bill_of, kinds_of
 from slackwater.engine.views import view_of_nothing, view_of_query
 from slackwater.errors import Place, StateError
 from slackwater.job.pins import FilePin
@@ -28,6 +29,9 @@ from slackwater.job.sources import Source
 from slackwater.plan.plan import Purpose, Step
 from slackwater.time.forms import WEIGHT
 from slackwater.time.sources import change_name, snapshot_name
+
+IMAGES = 2
+"""The rows of a change that a record may make: the one that goes and the one that comes."""
 
 _NAME = re.compile(r".+__changelog_\d+")
 
@@ -67,15 +71,20 @@ class Changelog:
 
     @property
     def step(self) -> Step:
+        """What it is, without what it costs."""
         columns = tuple(Column(ColumnId(f"{self.name}.{f.name}"), f.name, f.type) for f in self.fields)
         relation = Scan(TableSchema(self.name, self.fields), columns)
         meaning = f"the exact changes of {self.source.name}, from its upserts"
-        return Step(self.run, self.name, Purpose.STATE, relation, meaning, (), self.source.rows(self.pins), 0.0)
+        return Step(self.run, self.name, Purpose.STATE, relation, meaning, (), 0.0, 0.0)
 
-    def compiled(self) -> Compiled:
+    def compiled(self, rows: Mapping[str, float], factors: Bill = EVEN) -> Compiled:
+        """How it is computed; `rows` counts the records by run, `factors` are the prices of the plan."""
         earlier = [(run, changelog_name(self.source.name, run)) for run in self.earlier]
         select = self.upserts.changes(self._records, earlier)
-        return Compiled(self.step, select, frozenset(name for _, name in earlier))
+        arrived = rows[change_name(self.source.name, self.run)] / IMAGES
+        bill = bill_of(self.fields, arrived, rows[snapshot_name(self.source.name, self.run - 1)])
+        step = replace(self.step, rows=arrived, bill=bill, cost=bill.times(factors).total)
+        return Compiled(step, select, frozenset(name for _, name in earlier))
 
     def views(self) -> Iterator[str]:
         """The records that it is computed from, by their name."""

@@ -26,7 +26,7 @@ from slackwater.job.planning import text_name
 from slackwater.job.sections import JobConfig, JobQuery
 from slackwater.job.sources import Source
 from slackwater.job.store import Cycle, Store
-from slackwater.job.upserts import Changelog, changelogs
+from slackwater.job.upserts import IMAGES, Changelog, changelogs
 from slackwater.job.upserts import views as views_of_upserts
 from slackwater.plan.plan import Plan, Purpose, Step
 from slackwater.spark.session import LOCAL_PARTITIONS, SPARKS_PARTITIONS
@@ -94,7 +94,7 @@ class Work:
             if not source.changing:
                 found[source.name] = sum(by_run)
                 continue
-            images = 2 if source.upserts is not None else 1  # a record may replace a row
+            images = IMAGES if source.upserts is not None else 1
             found |= {change_name(source.name, n): images * rows for n, rows in enumerate(by_run, start=1)}
             found |= {snapshot_name(source.name, n): sum(by_run[:n]) for n in range(len(by_run) + 1)}
         return found
@@ -139,8 +139,8 @@ class Work:
     @cached_property
     def compiled(self) -> dict[str, Compiled]:
         """Every step of the run, as it is now; changes are made exact first."""
-        logs = {name: log.compiled() for name, log in self.changelogs.items() if log.run == self.run}
-        return {**logs, **self._compile(self.plan.run(self.run))}
+        logs = [log.step for log in self.changelogs.values() if log.run == self.run]
+        return self._compile([*logs, *self.plan.run(self.run)])
 
     def _compile(self, steps: Sequence[Step]) -> dict[str, Compiled]:
         found: dict[str, Compiled] = {}
@@ -155,7 +155,7 @@ class Work:
     def _compiled(self, step: Step, saved: Mapping[str, Relation] | None = None) -> Compiled:
         """A step; what it reads of upserts, it reads from their changelogs."""
         if step.name in self.changelogs:
-            return self.changelogs[step.name].compiled()
+            return self.changelogs[step.name].compiled(self.rows, self.plan.factors)
         compiled = compile_step(step, states=saved, empty=self.empty, rows=self.rows)
         is_text = self.is_text(step)
         behind = {n for n, log in self.changelogs.items() if is_text or compiled.reads & log.serves(self.run)}
