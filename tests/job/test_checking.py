@@ -19,6 +19,7 @@ from slackwater.errors import PromiseError
 from slackwater.job.feedback import history_of
 from slackwater.job.manifest import CHECK, Manifest
 from slackwater.job.prices import observations
+from slackwater.job.promises import read_checked
 from slackwater.job.surprise import surprising_states
 from slackwater.spark.session import Session
 
@@ -191,6 +192,26 @@ def test_files_that_cannot_have_the_same_key_are_not_read(tmp_path: Path, duck: 
     (view,) = (text for text in duck[0].statements if "VIEW check_t_3__earlier" in text)
     assert "part-1.parquet" in view
     assert "part-2.parquet" not in view
+
+
+def test_files_that_are_read_otherwise_are_checked_again(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
+    room = room_of(tmp_path, key="k")
+    arrive(room, duck[1], 1, numbers((1, 10)))
+    room.sources = {"t": {"key": "k", "options": {"mergeSchema": True}}}
+    room.write()
+    (manifest,) = room.job(duck[1]).run(new_cycle=True)
+    assert checks(manifest) == ["check_t_1"]
+
+
+def test_a_feed_remembers_a_batch_for_each_run(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
+    """And not one for each run of all cycles."""
+    room = room_of(tmp_path, changes="feed")
+    for run in (1, 2, 3):
+        arrive(room, duck[1], run, changes(("insert", run, 10)))
+    room.bring("t", "part-4.parquet", changes(("delete", 1, 10)))
+    assert checks(room.job(duck[1]).run(new_cycle=True)[0]) == ["check_t_1"]
+    batches = read_checked(room.job().store)["t"].batches
+    assert [len(batch) for batch in batches] == [3, 1]
 
 
 def test_footers_tell_nulls(tmp_path: Path, duck: tuple[Duck, Session]) -> None:

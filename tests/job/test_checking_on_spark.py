@@ -103,6 +103,54 @@ def test_a_feed_whose_rows_have_nulls_and_floats(tmp_path: Path, spark: Session)
         sales.run()
 
 
+@pytest.mark.parametrize("format", ["json", "csv, options: {header: true}"])
+def test_feeds_as_text(tmp_path: Path, spark: Session, format: str) -> None:
+    sales = Sales(tmp_path, spark, f"changes: feed, format: {format}, schema: 'k INT, _change_type STRING'")
+    sales.bring("one", {"k": [1, 2], "_change_type": ["insert"] * 2})
+    sales.run()
+    sales.bring("two", {"k": [2, 3, 3], "_change_type": ["delete", "remove", None]})
+    with pytest.raises(PromiseError) as raised:
+        sales.run()
+    assert "known _change_type: _change_type=remove (1 row)" in raised.value.message
+    assert "known _change_type: _change_type=NULL (1 row)" in raised.value.message
+
+
+def test_a_feed_with_a_map(tmp_path: Path, spark: Session) -> None:
+    """Spark groups by a map, and does not join by one."""
+    sales = Sales(tmp_path, spark, "changes: feed, schema: 'k BIGINT, m MAP<STRING, BIGINT>, _change_type STRING'")
+    kind = pa.map_(pa.string(), pa.int64())
+
+    def bring(name: str, change: str, *maps: list[tuple[str, int]]) -> None:
+        told = pa.table({"k": [1] * len(maps), "m": pa.array(maps, kind), "_change_type": [change] * len(maps)})
+        sales.directory.mkdir(exist_ok=True)
+        pq.write_table(told, sales.directory / f"{name}.parquet")
+
+    bring("one", "insert", [("a", 1)], [("b", 2)])
+    sales.run()
+    bring("two", "delete", [("a", 1)])
+    sales.run()
+    bring("three", "delete", [("a", 1)])
+    with pytest.raises(PromiseError, match=r"exact changes: k=1, m=\{a -> 1\}"):
+        sales.run()
+
+
+def test_a_key_of_a_table(tmp_path: Path, spark: Session) -> None:
+    spark.sql("CREATE DATABASE IF NOT EXISTS promised")
+    spark.sql(f"CREATE TABLE promised.items (k BIGINT, v STRING) USING parquet LOCATION '{tmp_path / 'items'}'")
+    try:
+        spark.sql("INSERT INTO promised.items VALUES (1, 'a'), (2, 'b')")
+        room = Room(tmp_path / "room", query="SELECT k, count(*) AS n FROM items GROUP BY k", arrivals=(), sources={})
+        table = {"table": "promised.items", "key": "k"}
+        room.write(sources={"items": table}, schedule=["10:00", "24:00"], weights=[1, 1])
+        room.job(spark).run()
+        spark.sql("INSERT INTO promised.items VALUES (2, 'c')")
+        with pytest.raises(PromiseError, match=r"source `items` breaks .* `key \(k\)`\n  key \(k\): k=2 \(2 rows\)"):
+            room.job(spark).run()
+        assert room.answer() == [(1, 1), (2, 1)]
+    finally:
+        spark.sql("DROP DATABASE promised CASCADE")
+
+
 def test_a_feed_with_columns_that_hold_lists(tmp_path: Path, spark: Session) -> None:
     sales = Sales(tmp_path, spark, "changes: feed, key: k")
     sales.bring("one", {"k": [1, 2], "x": [[1, 2], None], "_change_type": ["insert"] * 2})

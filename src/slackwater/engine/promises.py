@@ -194,11 +194,13 @@ class KnownChanges:
 class ExactChanges:
     """Every delete and preimage of a feed takes away a row that is there: equal in all columns, and once for each.
 
-    A run is one batch, so a row may be taken away that the same run brings. With a key, rows meet by that.
+    A run is one batch, so a row may be taken away that the same run brings. Rows meet by the key, if there is one, and
+    otherwise by all columns that can be joined by; then those that met are compared in full.
     """
 
     columns: tuple[str, ...]
-    key: tuple[str, ...] | None = None
+    meets_by: tuple[str, ...]
+    has_key: bool = False
     name: str = "exact changes"
 
     @property
@@ -209,12 +211,8 @@ class ExactChanges:
     def shown(self) -> tuple[str, ...]:
         return self.columns
 
-    @property
-    def meets_by(self) -> tuple[str, ...]:
-        return self.key or self.columns
-
     def offenders(self, rows: Rows) -> str:
-        met = _exists(rows, self.meets_by, TAKING, equal="=" if self.key else "<=>")
+        met = _exists(rows, self.meets_by, TAKING, equal="=" if self.has_key else "<=>")
         tables = [rows.new, *([rows.earlier] if rows.earlier is not None else [])]
         listed = _names(self.columns)
         parts = [f"SELECT {listed}, {rows.weight} AS {TIMES} FROM {table} AS r WHERE {met}" for table in tables]

@@ -86,7 +86,7 @@ def _promised(
 def _costs(
     config: SourceConfig, fields: Sequence[Field], arrivals: Sequence[Arrival], factors: Bill
 ) -> Iterator[float]:
-    promises = promises_of(config, [field.name for field in fields])
+    promises = promises_of(config, fields)
     widths = {field.name: type_width(field.type) for field in fields}
     before = 0.0
     for arrival in arrivals:

@@ -6,7 +6,7 @@ already say that nothing can be broken, there is no statement. A broken promise 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -34,7 +34,7 @@ from slackwater.engine.promises import (
 from slackwater.engine.views import CHANGE_TYPE, TIMES, quoted_text
 from slackwater.errors import Place, PromiseError
 from slackwater.job.footers import facts_together, file_facts
-from slackwater.job.manifest import CHECK, StepRecord
+from slackwater.job.manifest import CHECK, StepRecord, checksum_of
 from slackwater.job.pins import FilePin, Pins
 from slackwater.job.promises import (
     CheckedFile,
@@ -47,7 +47,7 @@ from slackwater.job.promises import (
     unchecked,
 )
 from slackwater.job.removal import remove
-from slackwater.job.sources import Source
+from slackwater.job.sources import Source, reader_options
 from slackwater.job.store import Store
 from slackwater.spark.metrics import NOTHING, Measured
 from slackwater.spark.statements import Task, run_all
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 5
 """Offending rows that a message shows of a promise."""
+IN_ORDER = frozenset({"tinyint", "smallint", "int", "bigint", "date", "string"})
+"""Types whose bounds in footers are bounds to Spark."""
 LONGEST = 300
 """Letters of an offending row that a message shows."""
 
@@ -85,29 +87,32 @@ class Check:
     def facts(self) -> dict[FilePin, Facts]:
         """What the footers of the new files say."""
         asked = {*self.source.config.never_null, CHANGE_TYPE}
-        return {pin: file_facts(self.source, pin, asked) for pin in self.batch.new}
+        in_order = {field.name for field in self.source.fields if field.type.text in IN_ORDER} | {CHANGE_TYPE}
+        return {pin: _ordered(file_facts(self.source, pin, asked), in_order) for pin in self.batch.new}
+
+    @cached_property
+    def _together(self) -> Facts:
+        return facts_together(list(self.facts.values()))
 
     @cached_property
     def open(self) -> tuple[Promise, ...]:
         """The promises that footers do not prove."""
-        together = facts_together(list(self.facts.values()))
-        return tuple(promise for promise in self.promises if not promise.proven_by(together))
+        return tuple(promise for promise in self.promises if not promise.proven_by(self._together))
 
     @cached_property
     def met(self) -> tuple[FilePin, ...]:
         """The earlier files that may have rows which break a promise together with new ones."""
-        together = facts_together(list(self.facts.values()))
         by = [promise.meets_by for promise in self.open if promise.meets_by is not None]
         return tuple(
             pin
             for pin in self.batch.earlier
-            if any(may_meet(columns, together, _facts(self.known.get(pin))) for columns in by)
+            if any(may_meet(columns, self._together, _facts(self.known.get(pin))) for columns in by)
         )
 
     @cached_property
     def rows(self) -> int:
         """The rows that have arrived."""
-        return int(self.source.rows(self.batch.new))
+        return int(sum(file.rows for file in self.files))
 
     def bill(self) -> Bill:
         """What it is expected to cost, by the built-in rates."""
@@ -168,7 +173,18 @@ class Check:
     def passed(self) -> CheckedSource:
         """The record of the source, once the check has found nothing."""
         before = (tuple(self.known[pin] for pin in batch) for batch in self.batch.before)
-        return CheckedSource(promises=_names_of(self.promises), batches=(*before, self.files))
+        promises, read_as = _names_of(self.promises), _read_as(self.source)
+        return CheckedSource(promises=promises, read_as=read_as, batches=(*before, self.files))
+
+
+def _ordered(facts: Facts, columns: Collection[str]) -> Facts:
+    """Without bounds of columns that Spark does not put in the order of the footers, such as texts with a collation."""
+    return {name: told if name in columns else ColumnFacts(told.nulls) for name, told in facts.items()}
+
+
+def _read_as(source: Source) -> str:
+    columns = ", ".join(f"{field.name} {field.type.text}" for field in source.fields)
+    return checksum_of(f"{source.format} {sorted(reader_options(source.config).items())} {columns}")
 
 
 def _facts(file: CheckedFile | None) -> Facts:
@@ -195,11 +211,11 @@ def pending_checks(store: Store, sources: Mapping[str, Source], pins: Sequence[P
 
 
 def _pending(source: Source, by_run: Sequence[Sequence[FilePin]], checked: CheckedSource | None) -> Iterator[Check]:
-    promises = promises_of(source.config, [field.name for field in source.fields])
+    promises, read_as = promises_of(source.config, source.fields), _read_as(source)
     if not promises or is_trusted(source.config):
         return
-    if checked is None or checked.promises != _names_of(promises):
-        checked = CheckedSource(promises=(), batches=())
+    if checked is None or (checked.promises, checked.read_as) != (_names_of(promises), read_as):
+        checked = CheckedSource(promises=(), read_as=read_as, batches=())
     known = {file.pin: file for batch in checked.batches for file in batch}
     for batch in _unchecked(by_run, checked, ordered=source.is_feed):
         check = Check(source, promises, batch, dict(known))

@@ -18,7 +18,7 @@ from slackwater.catalog.statistics import position
 from slackwater.engine.promises import ColumnFacts, Facts, Value
 from slackwater.job.pins import FilePin
 from slackwater.job.sections import Format
-from slackwater.job.sources import Source, unreadable
+from slackwater.job.sources import Source, partitions_of, unreadable
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,10 @@ def _together(one: FooterColumn | None, other: FooterColumn | None) -> FooterCol
 
 
 def file_facts(source: Source, pin: FilePin, columns: Collection[str]) -> Facts:
-    """What the footer of a file says of some columns: nulls and bounds of whole numbers, dates and texts."""
+    """What the footer of a file says of some columns: nulls and bounds of whole numbers, dates and texts.
+
+    Of a column that is also named by a directory it says nothing: Spark takes the name's word.
+    """
     if source.format != Format.PARQUET:
         return {}
     path = source.directory / pin.path
@@ -96,7 +99,7 @@ def file_facts(source: Source, pin: FilePin, columns: Collection[str]) -> Facts:
         footer = pq.read_metadata(path)
     except (OSError, pa.ArrowException) as error:
         raise unreadable(source.name, path, error) from None
-    asked = {column.lower(): column for column in columns}
+    asked = {column.lower(): column for column in columns if column.lower() not in partitions_of(pin.path)}
     parts: dict[str, list[ColumnFacts | None]] = {}
     for group in range(footer.num_row_groups):
         for place in range(footer.num_columns):

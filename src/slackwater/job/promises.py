@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
 
+from slackwater.algebra.schema import Field
 from slackwater.engine.promises import ExactChanges, Key, KnownChanges, NotNull, PairedUpdates, Promise
 from slackwater.errors import StateError
 from slackwater.job.manifest import Record, read_record, write_record
@@ -20,24 +21,29 @@ from slackwater.job.sections import Changes, Check, SourceConfig
 from slackwater.job.store import Store
 
 VERSION = 1
+NOT_JOINED = ("map<", "variant")
+"""Types by which Spark groups rows, if at all, and does not join them."""
 
 
-def promises_of(config: SourceConfig, columns: Sequence[str] = ()) -> tuple[Promise, ...]:
+def promises_of(config: SourceConfig, fields: Sequence[Field] = ()) -> tuple[Promise, ...]:
     """All that a source promises, checked or not, in the order in which it makes sense to tell what is broken.
 
-    Upserts promise nothing: their key is what the table is made by, and records without one are refused there.
+    Without the columns of the source promises can be named, and not checked. Upserts promise nothing: their key is what
+    the table is made by, and records without one are refused there.
     """
     if config.changes is Changes.UPSERTS:
         return ()
     found: list[Promise] = []
+    columns = tuple(field.name for field in fields)
     is_feed = config.changes is Changes.FEED
     if is_feed:
         found.append(KnownChanges())
     if config.never_null:
-        found.append(NotNull(config.never_null, tuple(columns)))
+        found.append(NotNull(config.never_null, columns))
     if is_feed:
-        first = config.unique[0] if config.unique else None
-        found += [PairedUpdates(first or ()), ExactChanges(tuple(columns), first)]
+        first = config.unique[0] if config.unique else ()
+        alike = tuple(field.name for field in fields if not field.type.text.startswith(NOT_JOINED))
+        found += [PairedUpdates(first), ExactChanges(columns, first or alike, has_key=bool(first))]
     found += map(Key, config.unique)
     return tuple(found)
 
@@ -71,6 +77,8 @@ class CheckedSource(Record):
     """The files of a source that keep its promises: together, and so do the first batches up to any."""
 
     promises: tuple[str, ...]
+    read_as: str
+    """A checksum of how its files are read: format, options, columns."""
     batches: tuple[tuple[CheckedFile, ...], ...]
 
 
@@ -119,13 +127,14 @@ def unchecked(by_run: Sequence[Sequence[FilePin]], checked: Batches) -> list[Unc
     unions = [frozenset(chain.from_iterable(checked[:number])) for number in range(1, len(checked) + 1)]
     found: list[Unchecked] = []
     kept: Batches = ()
-    upto: tuple[FilePin, ...] = ()
+    upto: dict[FilePin, None] = {}
     for run, pins in enumerate(by_run, start=1):
-        before, upto = frozenset(upto), (*upto, *pins)
-        standing = [n for n, union in enumerate(unions, start=1) if before <= union <= frozenset(upto)]
-        kept = checked[: standing[-1]] if standing else kept
-        known = frozenset(chain.from_iterable(kept))
+        before, upto = upto, {**upto, **dict.fromkeys(pins)}
+        standing = [union for union in unions if before.keys() <= union <= upto.keys()]
+        known = max(standing, key=len, default=frozenset(before))
+        there = tuple(pin for pin in upto if pin in known and pin not in before)
         new = tuple(pin for pin in upto if pin not in known)
+        kept = (*kept, there) if there else kept
         if new:
             found.append(Unchecked(run, new, kept))
             kept = (*kept, new)

@@ -244,7 +244,7 @@ class Source:
         known = {field.name.lower() for field in self._expected}
         added: dict[str, list[str]] = {}
         for path, columns in found.items():
-            for name in columns.keys() - known - _partitions(path):
+            for name in columns.keys() - known - partitions_of(path):
                 added.setdefault(name, []).append(path)
         return [
             f"source `{self.name}`: {_files_have(paths)} a new column `{name}`; it is not read in this cycle"
@@ -265,7 +265,7 @@ class Source:
 
     def _check_columns(self, path: str, found: Mapping[str, Type]) -> None:
         for expect in self._expected:
-            if expect.name.lower() in _partitions(path):
+            if expect.name.lower() in partitions_of(path):
                 continue
             kind = found.get(expect.name.lower())
             if kind is None:
@@ -302,7 +302,8 @@ def unreadable(source: str, path: Path, error: Exception) -> UserError:
     return UserError(f"source `{source}`: this file cannot be read ({first})", place=Place(str(path)), hint=hint)
 
 
-def _partitions(path: str) -> frozenset[str]:
+def partitions_of(path: str) -> frozenset[str]:
+    """The columns that a file has by the names of its directories, in lower case."""
     return frozenset(part.partition("=")[0].lower() for part in path.split("/")[:-1] if "=" in part)
 
 
