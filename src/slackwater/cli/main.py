@@ -22,6 +22,7 @@ from slackwater.cli.job import clean, history, run, status, verify
 from slackwater.cli.output import Failure, Output, reporting
 from slackwater.cli.parse import parse
 from slackwater.cli.plan import explain, plan
+from slackwater.cli.repin import repin
 from slackwater.cli.stats import stats
 from slackwater.errors import UserError
 from slackwater.job.accounts import metered_command
@@ -31,7 +32,7 @@ DONE, FAILED, WRONG_USAGE = 0, 1, 2
 HELP_OPTIONS = ["-h", "--help"]
 
 COMMANDS: tuple[click.Command, ...] = (
-    *(demo, init, plan, run, explain, status, history, forecast, stats, verify, calibrate, clean),
+    *(demo, init, plan, run, explain, status, history, forecast, stats, verify, repin, calibrate, clean),
     *(parse, bench, doctor),
 )
 

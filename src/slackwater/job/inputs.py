@@ -65,24 +65,25 @@ def files_of(pins: Sequence[Pins]) -> dict[str, list[FilePin]]:
 
 def known_files(cycle: Cycle, name: str) -> list[FilePin]:
     """The files of a source that runs are pinned to, as far as their records can be read."""
-    return [pin for pins in _pins_by_run(cycle, name).values() for pin in pins]
+    return [pin for pins in pins_by_run(cycle).values() for pin in pins.get(name, ())]
 
 
 def runs_of_files(cycle: Cycle, name: str) -> dict[str, int]:
     """The runs that files of a source are pinned to, by path, as far as their records can be read."""
-    return {pin.path: run for run, pins in _pins_by_run(cycle, name).items() for pin in pins}
+    return {pin.path: run for run, pins in pins_by_run(cycle).items() for pin in pins.get(name, ())}
 
 
-def _pins_by_run(cycle: Cycle, name: str) -> dict[int, tuple[FilePin, ...]]:
-    found: dict[int, tuple[FilePin, ...]] = {}
+def pins_by_run(cycle: Cycle) -> dict[int, Pins]:
+    """What runs are pinned to, as far as their records can be read."""
+    found: dict[int, Pins] = {}
     for path in sorted(cycle.directory.glob("pins-*.json")):
         with suppress(StateError):
             record = read_record(path, PinsRecord)
             if record is not None:
-                found[record.run] = record.sources.get(name, ())
+                found[record.run] = record.sources
     for manifest in cycle.readable():
-        found.setdefault(manifest.run, manifest.pins.get(name, ()))
-    return found
+        found.setdefault(manifest.run, manifest.pins)
+    return dict(sorted(found.items()))
 
 
 def _new_pins(

@@ -14,7 +14,7 @@ and notebooks can take turns. `run` holds the job's lock; everything else only r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -55,6 +55,7 @@ from slackwater.job.prepare import Preparation
 from slackwater.job.prices import ClusterPrices, cluster_of, learn, read_prices
 from slackwater.job.regret import BatchRecord, Regret, finished_cycles, regrets
 from slackwater.job.removal import remove
+from slackwater.job.repin import Repinned, Repinning
 from slackwater.job.replan import Proposal
 from slackwater.job.runner import Progress, Silent, execute
 from slackwater.job.sections import JobConfig
@@ -514,6 +515,31 @@ class Job:
             raise UserError("this job has several queries", hint=f"name one of {', '.join(known)}")
         hint = "the job has one query, and that has no name" if ONLY in known else did_you_mean(query, known)
         raise UserError(f"no query {query}", hint=hint)
+
+    # --- inputs that were replaced -----------------------------------------------------------------------------------
+
+    def repin(
+        self,
+        files: Sequence[str | Path] = (),
+        *,
+        source: str | None = None,
+        forget: Sequence[str | Path] = (),
+        dry_run: bool = False,
+    ) -> Repinned:
+        """Takes pinned files that were replaced as they are now: all, those of a source, or some by their paths.
+
+        The runs that stood on them are done again by the next `run`. Of files that have vanished, those to `forget` are
+        pinned no more; any other is an error.
+        """
+        if source is not None and source not in self.config.sources:
+            raise UserError(f"no source {source}", hint=did_you_mean(source, list(self.config.sources)))
+        with nullcontext() if dry_run else self.store.lock:
+            cycle = self._cycles.open()
+            if cycle is None:
+                raise UserError("no run has begun yet", hint="nothing is pinned")
+            repinning = Repinning(cycle, self._preparation.sources_of(cycle))
+            chosen = repinning.chosen(source, [Path(file) for file in files], [Path(file) for file in forget])
+            return repinning.outcome(chosen) if dry_run else repinning.apply(chosen)
 
     # --- cleaning ----------------------------------------------------------------------------------------------------
 

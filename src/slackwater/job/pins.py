@@ -151,7 +151,8 @@ def check_unchanged(source: str, directory: Path, pins: Iterable[FilePin]) -> No
         raise UserError(
             f"source `{source}`: this file {problem} since a run was pinned to it{more}",
             place=Place(str(directory / pin.path)),
-            hint="bring it back as it was, or begin again with `slackwater run --new-cycle`",
+            hint="bring it back as it was, take it as it is now by `slackwater repin`,"
+            " or begin again with `slackwater run --new-cycle`",
         )
 
 

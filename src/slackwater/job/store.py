@@ -239,18 +239,19 @@ class Cycle:
         return read_record(self.manifest_file(run), Manifest)
 
     @property
-    def _committed(self) -> list[int]:
+    def committed(self) -> list[int]:
+        """The runs that have a manifest, damaged or not."""
         return sorted(int(m[1]) for path in self.directory.glob("run-*.json") if (m := _RUN.match(path.name)))
 
     def manifests(self) -> list[Manifest]:
         """The committed runs, in order."""
-        found = [self.manifest(number) for number in self._committed]
+        found = [self.manifest(number) for number in self.committed]
         return [manifest for manifest in found if manifest is not None]
 
     def readable(self) -> list[Manifest]:
         """The committed runs whose manifests are not damaged, in order."""
         found: list[Manifest] = []
-        for number in self._committed:
+        for number in self.committed:
             with suppress(StateError):
                 manifest = self.manifest(number)
                 found += [manifest] if manifest is not None else []
@@ -258,7 +259,7 @@ class Cycle:
 
     def damaged(self) -> list[int]:
         """The committed runs whose manifests are damaged."""
-        return sorted(set(self._committed) - {manifest.run for manifest in self.readable()})
+        return sorted(set(self.committed) - {manifest.run for manifest in self.readable()})
 
     @property
     def has_begun(self) -> bool:
