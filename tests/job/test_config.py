@@ -22,6 +22,7 @@ from slackwater.job.config import (
     parse_job,
 )
 from slackwater.job.messages import SECTIONS, keys_of
+from slackwater.job.sections import When
 from slackwater.job.yaml_file import read_yaml
 from slackwater.plan.plan import ONLY
 from slackwater.time.timeline import Timeline
@@ -90,6 +91,21 @@ def test_defaults() -> None:
     assert job.queries[ONLY].output.format is Format.PARQUET
     assert job.sources["sales"].expect.sizes() == Sizes()
     assert job.sources["sales"].unique == ()
+
+
+@pytest.mark.parametrize(
+    "told, after, sample",
+    [
+        ("{after: each run, sample: 1%}", When.EACH_RUN, 0.01),
+        ("{}", When.EACH_RUN, None),
+        ("{after: never}", When.NEVER, None),
+    ],
+)
+def test_verify(told: str, after: When, sample: float | None) -> None:
+    found = parsed(small(verify=told)).verify
+    assert found is not None
+    assert (found.after, found.sample) == (after, sample)
+    assert parsed(small()).verify is None
 
 
 def test_a_job_does_not_change() -> None:

@@ -207,6 +207,11 @@ WRONG = [
     (small(spark="{conf: {spark.master: x}}"), 6, 30, "`spark.master` is not a setting here", "spark: {master"),
     (small(tolerance="x"), 6, 12, "`tolerance` must be a number, not `x`", None),
     (small(tolerance="1"), 6, 12, "`tolerance` must be less than 1, not `1`", None),
+    (small(verify="{after: every run}"), 6, 17, "`verify.after` cannot be `every run`", "each run"),
+    (small(verify="{sample: 0.01}"), 6, 18, "`verify.sample` must be a percentage, not `0.01`", "did you mean 1%?"),
+    (small(verify="{sample: 0%}"), 6, 18, "`verify.sample` must be above 0 and at most 100 percent", "e.g. 1%"),
+    (small(verify="{sampel: 1%}"), 6, 10, "`sampel`", "sample"),
+    (small(verify="each run"), 6, 9, "`verify` must be made of `key: value` entries", "verify: {after: each run"),
     (small(state=".out"), 6, 8, "the state lies where the output keeps its answers: /jobs/.out", "each its own"),
     # one query or several
     (small().replace("query:", "#"), 1, 1, "`query` is missing", "e.g. `query: revenue.sql`"),

@@ -13,8 +13,10 @@ from rich.text import Text
 from slackwater.cli.account_report import account_as_json, account_lines, at_work_as_json
 from slackwater.cli.output import Json
 from slackwater.cli.text import amount, plain_table, rich_table, seconds, size, sql
+from slackwater.cli.verify_report import verified_as_json
 from slackwater.errors import counted
 from slackwater.job.accounts import Account
+from slackwater.job.after_run import Verified
 from slackwater.job.history import History, beside_expected
 from slackwater.job.job import Job
 from slackwater.job.manifest import Manifest, StepRecord, told_apart
@@ -51,6 +53,15 @@ def _as_json(manifest: Manifest) -> dict[str, Json]:
     return told
 
 
+def _run_as_json(manifest: Manifest, account: Account | None, verified: Verified | None) -> dict[str, Json]:
+    return {
+        **_as_json(manifest),
+        "expected_cpu_s": manifest.expected_cpu_s,
+        "account": account_as_json(account),
+        "verified": verified_as_json(verified),
+    }
+
+
 @dataclass(frozen=True)
 class RunReport:
     """The runs that were just done, and what is next."""
@@ -62,7 +73,7 @@ class RunReport:
     def as_json(self) -> Json:
         following = self.status.next
         return {
-            "runs": [{**_as_json(m), "account": account_as_json(account)} for m, account in self.done.with_accounts],
+            "runs": [_run_as_json(*each) for each in self.done.entries],
             "cycle": self.status.cycle,
             "next": None if following is None else following.time,
             **_following(self.status),
@@ -74,9 +85,10 @@ class RunReport:
             by_the_clock = self.status.following is not None
             return Text.assemble("nothing is due; " if by_the_clock else "nothing to do; ", self._state())
         parts: list[RenderableType] = []
-        for manifest, account in self.done.with_accounts:
+        for manifest, account, verified in self.done.entries:
             parts += [_run_line(manifest, account), *([_steps_table(manifest.steps)] if manifest.steps else [])]
-            parts += [*([account_lines(account)] if account is not None else []), Text()]
+            parts += [account_lines(account)] if account is not None else []
+            parts += [Text(f"verified: {verified}", style="bold green"), Text()] if verified is not None else [Text()]
         delivered = {name: answer for manifest in self.done for name, answer in manifest.answers.items()}
         for name, shelf in self.shelves.items():
             if name in delivered:
@@ -194,6 +206,7 @@ class StatusReport:
                     **({"queries": list(run.due)} if any(run.due) else {}),
                     "state": self.status.state(run),
                     "account": account_as_json(run.account),
+                    "verified": verified_as_json(run.verified),
                     "finished": None if run.manifest is None else run.manifest.finished,
                 }
                 for run in self.status.runs
@@ -223,6 +236,8 @@ class StatusReport:
     def as_text(self) -> RenderableType:
         states = [self.status.state(run) for run in self.status.runs]
         styles = {(n, 2): STYLES[state] for n, state in enumerate(states) if state in STYLES}
+        unsound = [n for n, run in enumerate(self.status.runs) if run.verified is not None and not run.verified.sound]
+        styles |= dict.fromkeys(((n, 2) for n in unsound), STYLES["damaged"])
         table = rich_table(self.status.table(), styles)
         waiting = ", ".join(f"{name}: {counted(n, 'new file')}" for name, n in self.status.waiting.items() if n)
         parts: list[RenderableType] = [Text(f"{self.name} · {self.status.title}", style="bold")]
@@ -270,11 +285,7 @@ class HistoryReport:
             }
             for each in self.regrets
         ]
-        return {"runs": [self._run_as_json(*each) for each in self.runs.with_accounts], "cycles": cycles}
-
-    def _run_as_json(self, manifest: Manifest, account: Account | None) -> dict[str, Json]:
-        told = {"expected_cpu_s": manifest.expected_cpu_s, "account": account_as_json(account)}
-        return {**_as_json(manifest), **told}
+        return {"runs": [_run_as_json(*each) for each in self.runs.entries], "cycles": cycles}
 
     def as_text(self) -> RenderableType:
         if not self.runs:
@@ -282,7 +293,7 @@ class HistoryReport:
         parts: list[RenderableType] = [rich_table(self.runs.table())]
         if self.regrets:
             parts += [Text(), _regrets_table(self.regrets)]
-        for manifest, account in self.runs.with_accounts if self.steps else ():
+        for manifest, account, _ in self.runs.entries if self.steps else ():
             title = f"cycle {manifest.cycle}, run {manifest.run} · {manifest.time}"
             told = ", ".join(f"{what} {size(_measured(manifest.total, name))}" for what, name in SIZES)
             parts += [Text(), Text.assemble((title, "bold cyan"), f" · {told if manifest.total else manifest.note}")]

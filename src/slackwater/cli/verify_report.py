@@ -11,6 +11,7 @@ from rich.text import Text
 from slackwater.cli.output import Json, plain
 from slackwater.cli.text import rich_table
 from slackwater.errors import counted
+from slackwater.job.after_run import Verified
 from slackwater.job.manifest import told_apart
 from slackwater.job.verify import Verdict
 
@@ -71,3 +72,11 @@ class VerdictReport:
         if verdict.equal:
             return Group(Text.assemble((f"{about}: ", ""), (verdict.outcome, "bold green")), *notes)
         return Group(Text(f"{about}: {verdict.outcome}", style="bold red"), rich_table(verdict.table()), *notes)
+
+
+def verified_as_json(verified: Verified | None) -> Json:
+    """The verdicts that a run was given after it; None where it was not verified."""
+    if verified is None:
+        return None
+    only, named = told_apart({name: verdict.model_dump() for name, verdict in verified.verdicts.items()})
+    return {"sound": verified.sound, **(only or {"queries": {**named}})}

@@ -20,7 +20,7 @@ from contextvars import ContextVar
 from enum import StrEnum
 from typing import Final
 
-from slackwater.errors import StateError
+from slackwater.errors import StateError, UserError
 from slackwater.job.manifest import Manifest, Record, write_record
 from slackwater.job.sections import SparkConfig
 from slackwater.job.store import Cycle
@@ -204,16 +204,21 @@ def record_attempt(cycle: Cycle, run: int, attempt: str, spark: SparkConfig, exe
         + (0.0 if is_local else executors or 0.0),
         uncounted=(*UNCOUNTED, *_elsewhere(spark)),
     )
-    _write(cycle, account)
+    with (
+        suppress(UserError),
+        cycle.changing(),
+    ):  # who has lost the lock, or has no room, has an error of its own to show
+        _write(cycle, account)
 
 
 def add_to_account(cycle: Cycle, manifest: Manifest) -> None:
-    """Adds to the account of a committed run what was taken since it was written."""
+    """Adds to the account of a committed run what was taken since it was written, when the lock is given back already."""
     account, taken = account_of(cycle, manifest), _taken()
     if account is not None:
         both = {phase: account.phases.get(phase, Spent()) + taken.get(phase, Spent()) for phase in Phase}
         phases = {phase: spent for phase, spent in both.items() if phase in account.phases or phase in taken}
-        _write(cycle, account.model_copy(update={"phases": phases}))
+        with suppress(StateError):
+            _write(cycle, account.model_copy(update={"phases": phases}))
 
 
 def _elsewhere(spark: SparkConfig) -> tuple[str, ...]:
@@ -223,8 +228,7 @@ def _elsewhere(spark: SparkConfig) -> tuple[str, ...]:
 
 
 def _write(cycle: Cycle, account: Account) -> None:
-    with suppress(StateError):  # a full disk, say: the run is committed, or has an error of its own to show
-        write_record(cycle.directory / account_name(account.run), account)
+    write_record(cycle.directory / account_name(account.run), account)
 
 
 def account_name(run: int) -> str:

@@ -1,7 +1,7 @@
 """By what a job is known again: a cycle goes on only with the job that it began with.
 
-What makes no difference to a plan or to an answer, such as `expect`, `check`, `spark`, `tolerance`, a comment or white
-space in the query, may change in between. Settings of Spark that answers depend on may not: see `settings.py`.
+What makes no difference to a plan or to an answer, such as `expect`, `check`, `spark`, `tolerance`, `verify`, a comment
+or white space in the query, may change in between. Settings of Spark that answers depend on may not: see `settings.py`.
 When to run may change too: then the rest of the cycle is planned anew.
 """
 

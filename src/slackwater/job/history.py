@@ -8,6 +8,7 @@ from typing import Final, overload
 
 from slackwater.figures import amount, seconds
 from slackwater.job.accounts import Account
+from slackwater.job.after_run import Verified
 from slackwater.job.manifest import Manifest
 from slackwater.job.table import Table, paragraph
 
@@ -21,10 +22,14 @@ def beside_expected(measured: float | None, expected: float | None) -> str:
 
 @dataclass(frozen=True, repr=False)
 class History(Sequence[Manifest]):
-    """A sequence of manifests, from the first run to the last; `accounts` goes with it, None where one was lost."""
+    """A sequence of manifests, from the first run to the last, and what is known of each beside.
+
+    An account is None where it was lost, a verdict where the run was not verified.
+    """
 
     runs: tuple[Manifest, ...]
     accounts: tuple[Account | None, ...]
+    verified: tuple[Verified | None, ...]
     queries: tuple[str, ...]
 
     @overload
@@ -43,9 +48,13 @@ class History(Sequence[Manifest]):
         """A line for each run: what came, what was delivered, what it took."""
         delivered = tuple(name or "delivered" for name in self.queries)
         columns = ("cycle", "run", "finished (UTC)", "arrived", *delivered, *TIMES)
-        return Table(columns, tuple(self._cells(*each) for each in self.with_accounts), left=3)
+        rows = tuple(self._cells(*each) for each in self.entries)
+        if not any(self.verified):
+            return Table(columns, rows, left=3)
+        verdicts = ("" if each is None else str(each) for each in self.verified)
+        return Table((*columns, "verified"), tuple((*row, v) for row, v in zip(rows, verdicts, strict=True)), left=3)
 
-    def _cells(self, manifest: Manifest, account: Account | None) -> tuple[str, ...]:
+    def _cells(self, manifest: Manifest, account: Account | None, _: Verified | None) -> tuple[str, ...]:
         revised = f" · plan {manifest.revision}" if manifest.revision > 1 else ""
         return (
             str(manifest.cycle),
@@ -65,5 +74,5 @@ class History(Sequence[Manifest]):
         return self.table().as_html() if self.runs else paragraph("no run is committed yet")
 
     @property
-    def with_accounts(self) -> Iterator[tuple[Manifest, Account | None]]:
-        return zip(self.runs, self.accounts, strict=True)
+    def entries(self) -> Iterator[tuple[Manifest, Account | None, Verified | None]]:
+        return zip(self.runs, self.accounts, self.verified, strict=True)

@@ -34,6 +34,7 @@ from slackwater.job.accounts import (
     metered_runs,
     record_attempt,
 )
+from slackwater.job.after_run import is_to_be_verified, refuse_differing, verified_of, verify_run
 from slackwater.job.at_work import at_work
 from slackwater.job.calibrate import PASSES, ROWS, Trial, calibrate
 from slackwater.job.carry import CarriedOver
@@ -222,8 +223,22 @@ class Job:
                 self._show_last()
                 with self.store.lock.ours():
                     learn(self.store.prices_file, cluster_of(self.config.spark), committed[run])
+            verdicts = self._verify_run(cycle, committed[run], timeline.last)
             self._record_account(cycle, committed[run])
+            refuse_differing(verdicts)
         return done
+
+    def _verify_run(self, cycle: Cycle, manifest: Manifest, last: int) -> dict[str, Verdict]:
+        """Compares what a run has delivered, where the job file asks for it."""
+        asked = self.config.verify
+        if asked is None or not is_to_be_verified(asked, manifest, last):
+            return {}
+        sample = asked.sample
+
+        def compare(name: str) -> Verdict:
+            return self._verification(cycle, name, manifest).run(self._cycles.session(cycle), sample)
+
+        return verify_run(cycle, manifest, compare)
 
     def _goes_on(self, turn: Turn, committed: Mapping[int, Manifest], done: Sequence[Manifest]) -> bool:
         """Whether a cycle has, or may have, one more run to do."""
@@ -404,7 +419,8 @@ class Job:
     def history_of(self, runs: Sequence[Manifest]) -> History:
         """Some committed runs, with their accounts."""
         accounts = [account_of(self.store.cycle(manifest.cycle), manifest) for manifest in runs]
-        return History(tuple(runs), tuple(accounts), tuple(self.config.queries))
+        verified = [verified_of(self.store.cycle(manifest.cycle), manifest) for manifest in runs]
+        return History(tuple(runs), tuple(accounts), tuple(verified), tuple(self.config.queries))
 
     def regrets(self) -> list[Regret]:
         """What finished cycles cost beside the best that is known of the same inputs."""

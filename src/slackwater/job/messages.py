@@ -23,6 +23,8 @@ from slackwater.job.sections import (
     Section,
     SourceConfig,
     SparkConfig,
+    VerifyConfig,
+    When,
 )
 from slackwater.job.values import Refused, shown
 from slackwater.job.yaml_file import Location, Mistake, YamlFile
@@ -52,6 +54,7 @@ EXAMPLES: Final = {
     "sequence": "sequence: updated_at",
     "deletes": "deletes: op = 'd'",
     "tolerance": "tolerance: 1e-9",
+    "verify": "verify: {after: each run, sample: 1%}",
 }
 
 SECTIONS: Final[tuple[tuple[Location, type[Section]], ...]] = (
@@ -63,9 +66,10 @@ SECTIONS: Final[tuple[tuple[Location, type[Section]], ...]] = (
     (("queries", "*"), QueryConfig),
     (("queries", "*", "output"), OutputConfig),
     (("spark",), SparkConfig),
+    (("verify",), VerifyConfig),
 )
 
-CHOICES: Final = {"refresh": Refresh, "changes": Changes, "format": Format, "check": Check}
+CHOICES: Final = {"refresh": Refresh, "changes": Changes, "format": Format, "check": Check, "after": When}
 
 OTHER_WORDS: Final = {
     "prices": "weights",

@@ -38,6 +38,7 @@ from slackwater.job.values import (
     QueryText,
     Refused,
     Setting,
+    Share,
     TimeZone,
     Tolerance,
     zone_named,
@@ -251,6 +252,23 @@ class SparkConfig(Section):
     conf: Annotated[Mapping[str, Setting], Field(description="Settings of the session.")] = {}
 
 
+class When(StrEnum):
+    """After which runs answers are verified."""
+
+    EACH_RUN = "each run"
+    LAST_RUN = "last run"
+    NEVER = "never"
+
+
+class VerifyConfig(Section):
+    """Whether runs compare what they have delivered with the batch answer."""
+
+    after: Annotated[When, Field(description="each run that delivers, the last run of the schedule, or never.")] = (
+        When.EACH_RUN
+    )
+    sample: Annotated[Share, Field(description="Compare only this share of the rows, e.g. 1%; by default all.")] = None
+
+
 class JobConfig(Section):
     """A job file; only `load_job` and `parse_job` in `config.py` make one that is checked as a whole.
 
@@ -303,6 +321,11 @@ class JobConfig(Section):
     tolerance: Annotated[
         Tolerance, Field(description="By how much verified floating-point results may differ, relatively.")
     ] = 1e-9
+
+    verify: Annotated[
+        VerifyConfig | None,
+        Field(description="Compare answers with the batch answer after runs; by default never."),
+    ] = None
 
     _file: Path = PrivateAttr()
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from slackwater.errors import StateError
 from slackwater.figures import amount, seconds
 from slackwater.job.accounts import Account, account_of
+from slackwater.job.after_run import Verified, verified_of
 from slackwater.job.at_work import AtWork
 from slackwater.job.conditions import Conditions
 from slackwater.job.due import NextRun
@@ -34,6 +35,8 @@ class RunStatus:
     damaged: str = ""
     account: Account | None = None
     """What it took, where that is known."""
+    verified: Verified | None = None
+    """Whether its answers are the batch answers, where that was compared after it."""
 
     @property
     def delivers(self) -> bool:
@@ -97,6 +100,7 @@ class Status:
 
     def _cells(self, run: RunStatus) -> tuple[str, ...]:
         delivers = f", delivers {', '.join(run.due)}".rstrip() if run.delivers else ""
+        delivers += f"; verified: {run.verified}" if run.verified is not None else ""
         total = "" if run.account is None else seconds(run.account.cpu_s)
         rows = (run.rows(name) for name in self.queries)
         return str(run.run), run.time, self.state(run) + delivers, run.finished, total, *rows
@@ -139,7 +143,8 @@ def _run_status(config: JobConfig, cycle: Cycle | None, run: int, timeline: Time
             damaged = str(error)
     due = tuple(name for name in config.queries if run in timeline.due(name))
     account = account_of(cycle, manifest) if cycle is not None and manifest is not None else None
-    return RunStatus(run, timeline.time(run), due, manifest, pinned, damaged, account)
+    verified = verified_of(cycle, manifest) if cycle is not None and manifest is not None else None
+    return RunStatus(run, timeline.time(run), due, manifest, pinned, damaged, account, verified)
 
 
 def _waiting(config: JobConfig, cycle: Cycle | None) -> dict[str, int]:

@@ -175,6 +175,23 @@ AMOUNTS_SCHEMA: Final = WithJsonSchema({"anyOf": [_ROWS, _SHARE, _CHANGES]}, mod
 """A bare amount, or one for each kind of change."""
 
 
+def _share(told: object) -> float | None:
+    if told is None:
+        return None
+    matched = _PERCENT.fullmatch(told.strip()) if isinstance(told, str) else None
+    if matched is None:
+        near = isinstance(told, (int, float)) and not isinstance(told, bool) and 0 < told <= 1
+        hint = f"did you mean {100 * float(str(told)):g}%?" if near else "e.g. 1%"
+        raise Refused(f"must be a percentage, not {shown(told)}", hint)
+    if not 0 < float(matched["number"]) <= 100:
+        raise Refused(f"must be above 0 and at most 100 percent, not {shown(told)}", "e.g. 1%")
+    return float(matched["number"]) / 100
+
+
+Share: TypeAlias = Annotated[float | None, PlainValidator(_share), WithJsonSchema(_SHARE, mode="validation")]
+"""A part of something, written as a percentage."""
+
+
 def _whole(told: object) -> object:
     if isinstance(told, (str, bool)):
         raise Refused(f"must be a whole number, not {shown(told)}", "e.g. 7000000 or 7_000_000")
