@@ -212,7 +212,7 @@ def record_attempt(cycle: Cycle, run: int, attempt: str, spark: SparkConfig, exe
 
 
 def add_to_account(cycle: Cycle, manifest: Manifest) -> None:
-    """Adds to the account of a committed run what was taken since it was written, when the lock is given back already."""
+    """Adds to the account of a committed run what was taken since it was written; the lock is given back already."""
     account, taken = account_of(cycle, manifest), _taken()
     if account is not None:
         both = {phase: account.phases.get(phase, Spent()) + taken.get(phase, Spent()) for phase in Phase}
