@@ -362,3 +362,19 @@ def test_whatever_is_written_is_read_or_refused() -> None:
                     continue
                 refusals += 1
     assert refusals > 300
+
+
+def test_what_is_nested_too_deeply_is_said_with_its_line() -> None:
+    with pytest.raises(FileError, match="more than 50 lists and mappings within one another") as raised:
+        read_yaml("name: x\nsources: " + "[\n" * 100_000, "job.yml")
+    assert raised.value.place == Place("job.yml", 51, 1)
+    nested = "\n".join(f"{' ' * depth}a:" for depth in range(2000))
+    with pytest.raises(FileError, match="within one another"):
+        read_yaml(nested, "job.yml")
+
+
+def test_aliases_of_aliases_that_stand_for_very_many_entries() -> None:
+    lines = ["a: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"b{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
+    with pytest.raises(FileError, match="more than 100000 entries"):
+        read_yaml("\n".join(lines), "job.yml")

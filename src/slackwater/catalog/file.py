@@ -18,7 +18,6 @@ the arrivals tell.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,6 +30,7 @@ from slackwater.catalog.sizes import Sizes, statistics
 from slackwater.catalog.statistics import Arrival, Frequent, Statistics
 from slackwater.catalog.table import Catalog, table
 from slackwater.errors import Place, UserError, did_you_mean
+from slackwater.json_text import read_json
 
 ENTRIES = ("columns", "keys", "changing", "changes", "rows", "arrives", "distinct", "nulls", "frequent", "bounds")
 CHANGES = ("append", "feed", "upserts")
@@ -55,15 +55,13 @@ def load_tables(path: Path) -> Tables:
     """Reads a catalog file."""
     place = Place(str(path))
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path.read_text(encoding="utf-8"), str(path))
     except FileNotFoundError:
         raise UserError("no such catalog file", place=place) from None
     except OSError as error:
         raise UserError(f"cannot read the catalog: {error.strerror}", place=place) from None
     except UnicodeDecodeError:
         raise UserError("this file is not UTF-8 text", place=place) from None
-    except json.JSONDecodeError as error:
-        raise UserError(f"not JSON: {error.msg}", place=Place(str(path), error.lineno, error.colno)) from None
     if not isinstance(content, dict):
         raise UserError("a catalog is an object of tables", place=place, hint=f"e.g. {EXAMPLE}")
     entries = [_Entry(str(name), entry, place) for name, entry in content.items()]

@@ -101,4 +101,5 @@ def quoted_name(name: str) -> str:
 
 
 def quoted_text(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    """A text that stands for itself; `${x}` is written so that Spark puts no value there."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("${", "\\u0024{") + "'"

@@ -84,7 +84,7 @@ class Guard:
         )
 
     def _signed(self) -> Owner | None:
-        with suppress(OSError, ValueError, TypeError):
+        with suppress(OSError, ValueError, TypeError, RecursionError):
             return Owner(**json.loads(self.path.read_text(encoding="utf-8")))
         return None
 

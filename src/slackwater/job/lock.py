@@ -82,7 +82,7 @@ class Held:
                 str(told["token"]),
                 int(told.get("fence", 0)),
             )
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
 
 

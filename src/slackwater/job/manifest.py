@@ -172,12 +172,12 @@ def read_record(path: Path, kind: type[Model]) -> Model | None:
     except (OSError, UnicodeDecodeError) as error:
         raise damaged(path, str(error)) from None
     try:
-        told = json.loads(text)
+        told: dict[str, object] = json.loads(text)
         body, checksum = told["record"], told["checksum"]
         if checksum != _checksum(body):
             raise damaged(path, "its checksum does not fit")
         return kind.model_validate_json(json.dumps(body))
-    except (json.JSONDecodeError, KeyError, TypeError):
+    except (json.JSONDecodeError, KeyError, TypeError, RecursionError):
         raise damaged(path, "it is cut off or not ours") from None
     except ValidationError as error:
         raise damaged(path, f"{counted_errors(error)}; written by another version?") from None

@@ -40,6 +40,7 @@ from slackwater.spark.counting import is_plain
 from slackwater.spark.reach import check_relations
 from slackwater.spark.statements import run_statement
 from slackwater.sql.undeclared import check_declared
+from slackwater.sql.variables import check_no_variables
 from slackwater.time.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -136,6 +137,7 @@ class Preparation:
         return {name: self._declared(query, sources) for name, query in self.config.queries.items()}
 
     def _declared(self, query: JobQuery, sources: Mapping[str, Source]) -> tuple[Field, ...]:
+        check_no_variables(query.text, query.file)
         check_declared(query.text, sources, query.file)
         check_relations(self.session(), query.sql, sources, query.file)
         fields = output_fields(self.session(), query.sql, query.file)

@@ -249,7 +249,7 @@ class SparkConfig(Section):
     connect: Annotated[
         str | None, Field(description="A Spark Connect server instead of a master, e.g. sc://host:15002.")
     ] = None
-    conf: Annotated[Mapping[str, Setting], Field(description="Settings of the session.")] = {}
+    conf: Annotated[Mapping[str, Setting], Field(description="Settings of the session.", repr=False)] = {}
 
 
 class When(StrEnum):

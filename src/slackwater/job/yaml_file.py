@@ -25,8 +25,30 @@ _TAG: Final = "tag:yaml.org,2002:"
 _SPACES: Final = "YAML is indented with spaces"
 
 
+DEEPEST: Final = 50
+"""How many lists and mappings may lie within one another."""
+LONGEST: Final = 100_000
+"""How many entries a file may have; aliases of aliases can stand for any number."""
+
+
 class _Loader(yaml.SafeLoader):
-    """Resolves plain scalars as YAML 1.2 does."""
+    """Resolves plain scalars as YAML 1.2 does, and goes only so deep."""
+
+    depth = 0
+
+    def compose_node(self, parent: Node | None, index: object) -> Node | None:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            raise _TooDeepError(problem=f"more than {DEEPEST} lists and mappings within one another", problem_mark=mark)
+        try:
+            return super().compose_node(parent, index)  # type: ignore[arg-type]
+        finally:
+            self.depth -= 1
+
+
+class _TooDeepError(yaml.MarkedYAMLError):
+    """Lists and mappings lie within one another, deeper than a job file has them."""
 
 
 _Loader.yaml_implicit_resolvers = {}
@@ -124,6 +146,8 @@ def _syntax(error: yaml.MarkedYAMLError, text: str, file: str) -> Mistake:
     place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
     line = text.splitlines()[mark.line] if mark and mark.line < len(text.splitlines()) else ""
     problem = error.problem or "it cannot be read"
+    if isinstance(error, _TooDeepError):
+        return Mistake(place, problem)
     if "\t" in line[: len(line) - len(line.lstrip())] or "'\\t'" in problem:
         column = line.find("\t") + 1
         return Mistake(Place(file, place.line, column or place.column), "there is a tab in the indentation", _SPACES)
@@ -151,6 +175,9 @@ class _Reader:
 
     def read(self, node: Node, location: Location) -> Yaml:
         self.values[location] = self._place(node)
+        if len(self.values) > LONGEST:
+            self._refuse(node, f"more than {LONGEST} entries", "aliases of aliases may stand for very many")
+            raise FileError(self.mistakes)
         if any(node is other for other in self.above):
             self._refuse(node, "this alias stands for something that contains it")
             return None

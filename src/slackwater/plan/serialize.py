@@ -36,6 +36,7 @@ from slackwater.algebra.written import write_scalar
 from slackwater.cost.feedback import Subject
 from slackwater.cost.unit import Unit
 from slackwater.errors import InternalError, Place, SlackwaterError, UserError
+from slackwater.json_text import read_json
 from slackwater.plan.deserialize import PlanReader
 from slackwater.plan.identity import Identity
 from slackwater.plan.plan import Plan, Step
@@ -57,10 +58,9 @@ def plan_from_json(text: str, *, file: str | None = None) -> Plan:
     """The plan that a text holds; a text that is damaged or of another version is refused with the reason."""
     place = Place(file) if file else None
     try:
-        told = json.loads(text)
-    except json.JSONDecodeError as error:
-        where = Place(file or "plan", error.lineno, error.colno)
-        raise UserError(f"a plan that is not JSON: {error.msg}", place=where) from None
+        told = read_json(text, file or "plan")
+    except UserError as error:
+        raise UserError(f"a plan that cannot be read: {error.message}", place=error.place) from None
     if not isinstance(told, dict) or told.get("format") != FORMAT:
         raise UserError("this JSON is not a plan", place=place, hint=f'a plan begins with "format": "{FORMAT}"')
     if told.get("version") != VERSION:
@@ -68,7 +68,7 @@ def plan_from_json(text: str, *, file: str | None = None) -> Plan:
         raise UserError(f"a plan of version {told.get('version')!r}", place=place, hint=hint)
     try:
         return PlanReader(told).plan()
-    except (KeyError, ValueError, TypeError, IndexError, SlackwaterError) as error:
+    except (KeyError, ValueError, TypeError, IndexError, RecursionError, SlackwaterError) as error:
         what = f"`{error.args[0]}` is missing" if isinstance(error, KeyError) else str(error)
         raise UserError(f"a damaged plan: {what}", place=place, hint="plan the query again") from None
 

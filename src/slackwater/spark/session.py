@@ -30,11 +30,11 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark import __version__ as pyspark_version
 from pyspark.errors import PySparkException
-from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from slackwater.errors import MachineError, UserError
 from slackwater.spark.java import find_java
+from slackwater.spark.launch import launched, umask, without_secrets
 
 GIB = 1 << 30
 LOOPBACK = "127.0.0.1"
@@ -49,6 +49,8 @@ SHARED: Final = {
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
+    # Else Spark puts settings and the environment where a path or a text has `${x}`.
+    "spark.sql.variable.substitute": "false",
 }
 """What every session has, wherever it runs, unless a job says otherwise."""
 
@@ -96,7 +98,8 @@ def _connected(url: str, conf: Mapping[str, str]) -> SparkSession:
             session.conf.set(key, value)
         except PySparkException as error:
             hint = "what is fixed when Spark starts belongs to the server's own settings"
-            raise UserError(f"{url} does not take `{key}: {value}`: {_first_line(error)}", hint=hint) from None
+            told = without_secrets(f"{url} does not take `{key}: {value}`: {_first_line(error)}", conf)
+            raise UserError(told, hint=hint) from None
     return session
 
 
@@ -145,7 +148,13 @@ def settings_for(master: str, scratch: Path) -> dict[str, str]:
         return local_settings(scratch)
     # The driver runs here and executors must reach it: at its name, unless the cluster is on this machine as well.
     near = dict.fromkeys(("spark.driver.bindAddress", "spark.driver.host"), LOOPBACK) if _is_here(master) else {}
-    return {**SHARED, **near, "spark.driver.memory": f"{driver_memory_gib()}g", "spark.ui.showConsoleProgress": "false"}
+    return {
+        **SHARED,
+        **near,
+        "spark.driver.memory": f"{driver_memory_gib()}g",
+        "spark.hadoop.fs.permissions.umask-mode": umask(),
+        "spark.ui.showConsoleProgress": "false",
+    }
 
 
 def _is_here(master: str) -> bool:
@@ -169,6 +178,8 @@ def local_settings(scratch: Path) -> dict[str, str]:
         "spark.driver.bindAddress": LOOPBACK,
         "spark.driver.host": LOOPBACK,
         "spark.driver.memory": f"{driver_memory_gib()}g",
+        # Hadoop does not look at the umask of its process.
+        "spark.hadoop.fs.permissions.umask-mode": umask(),
         # Vectored reads are no faster on local disks, and Spark does not count their bytes.
         "spark.hadoop.parquet.hadoop.vectored.io.enabled": "false",
         "spark.local.dir": str(scratch / "spill"),
@@ -208,14 +219,16 @@ def _start(app_name: str, master: str, conf: dict[str, str | int | bool]) -> Non
         gateway = SparkContext._gateway
         if gateway is None:
             with log.open("wb") as sink:
-                gateway = launch_gateway(configured, {"stderr": sink})  # type: ignore[no-untyped-call]
+                gateway = launched(dict(configured.getAll()), scratch, sink)
         SparkContext(conf=configured, gateway=gateway)
     except (PySparkException, Py4JError) as error:
         where = "" if master.startswith("local") else f" with master {master}"
         raise MachineError(
-            f"Spark did not start on Java {java.version} at {java.home}{where}: {_start_error(error)}",
-            hint=_last_lines(log) or "run `slackwater doctor` to see what is installed",
-        ) from error
+            without_secrets(
+                f"Spark did not start on Java {java.version} at {java.home}{where}: {_start_error(error)}", settings
+            ),
+            hint=without_secrets(_last_lines(log), settings) or "run `slackwater doctor` to see what is installed",
+        ) from None
 
 
 def shut_down() -> None:

@@ -25,9 +25,10 @@ from pyspark import inheritable_thread_target
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from slackwater.errors import BindError, InternalError, ParseError, Place, RunError, UserError
+from slackwater.errors import BindError, InternalError, ParseError, Place, RunError, UnsupportedError, UserError
 from slackwater.spark.metrics import Measured, measuring
 
+SUBSTITUTION = "spark.sql.variable.substitute"
 MOST_AT_ONCE = 4
 SECONDS_BETWEEN_CANCELS = 0.2
 
@@ -57,10 +58,18 @@ class Task:
 
 def run_statement(session: SparkSession, sql: str) -> DataFrame:
     """Executes one statement; a query is only analyzed until its rows are asked for."""
+    _check_no_variables(session, sql)
     try:
         return session.sql(sql)
     except (PySparkException, Py4JError) as error:
         raise our_error(error) from None
+
+
+def _check_no_variables(session: SparkSession, sql: str) -> None:
+    """Refuses a statement in which this session would put values at `${x}`, for example in the name of a column."""
+    if "${" in sql and session.conf.get(SUBSTITUTION) != "false":
+        hint = f"set `{SUBSTITUTION}` to false in the session that you hand in"
+        raise UnsupportedError("this session replaces `${…}` in statements, which may name another file", hint=hint)
 
 
 def our_error(error: PySparkException | Py4JError) -> UserError:

@@ -1,0 +1,44 @@
+"""Reads JSON that somebody else may have written: what is wrong with it is said with its line and column."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final
+
+from slackwater.errors import Place, UserError
+
+DEEPEST: Final = 500
+"""How many arrays and objects may lie within one another; Python itself ends at about twice as many."""
+
+_BRACKET_OR_TEXT: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+
+
+def read_json(text: str, file: str) -> object:
+    """The value of a text; `file` is what errors call it."""
+    if (deep := _too_deep(text)) is not None:
+        raise UserError(f"more than {DEEPEST} arrays and objects within one another", place=_at(file, text, deep))
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise UserError("too many arrays and objects within one another", place=Place(file)) from None
+    except json.JSONDecodeError as error:
+        raise UserError(f"not JSON: {error.msg}", place=Place(file, error.lineno, error.colno)) from None
+
+
+def _too_deep(text: str) -> int | None:
+    """Where brackets lie within more brackets than we go into."""
+    depth = 0
+    for found in _BRACKET_OR_TEXT.finditer(text):
+        if found[0] in "[{":
+            depth += 1
+            if depth > DEEPEST:
+                return found.start()
+        elif found[0] in "]}":
+            depth -= 1
+    return None
+
+
+def _at(file: str, text: str, index: int) -> Place:
+    before = text[:index]
+    return Place(file, before.count("\n") + 1, index - before.rfind("\n"))
