@@ -168,3 +168,15 @@ def test_an_average_of_large_numbers_does_not_overflow() -> None:
         Change(large((2, -most)), large((2, 5))),
     ]
     delivers_what_batch_answers(sql, {"t": changing})
+
+
+def test_a_function_keeps_its_type_through_states_and_empty_inputs() -> None:
+    """A null for an empty input once made a text of it, and '9' is more than '31'."""
+    arriving = [
+        pa.table({"g": pa.array(g, pa.int32()), "b": pa.array(b, pa.int64())})
+        for g, b in (([1, 1], [2**31 - 1, 2**9 - 1]), ([1], [2**9 - 1]), ([2], [7]))
+    ]
+    delivers_what_batch_answers("SELECT g, max(bit_count(b)) AS most FROM t GROUP BY g", {"t": arriving})
+    found = simulate("SELECT g, max(bit_count(b)) AS most FROM t GROUP BY g", {"t": arriving}, seed=1).results[3]
+    assert found is not None
+    assert sorted(found.to_pylist(), key=str) == [{"g": 1, "most": 31}, {"g": 2, "most": 3}]

@@ -22,7 +22,9 @@ AGGREGATES = frozenset(
     """.split()
 )
 
-WINDOW_ONLY = frozenset("cume_dist dense_rank lag lead nth_value ntile percent_rank rank row_number".split())
+WINDOW_ONLY = frozenset(
+    "counter_diff cume_dist dense_rank lag lead nth_value ntile percent_rank rank row_number".split()
+)
 
 GENERATORS = frozenset(
     "explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer stack variant_explode"

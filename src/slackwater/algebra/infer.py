@@ -1,17 +1,19 @@
 """The type Spark gives an expression, worked out without Spark.
 
-Covers the operators and functions that queries use daily; anything else is `UNKNOWN`, and then only Spark's own
-analysis can tell. A test compares the result with Spark on every benchmark query.
+What follows from the names of functions is in `function_types.py`; what neither knows is `UNKNOWN`, and then only
+Spark's own analysis can tell. Tests compare the result with Spark on every benchmark query and every example of its
+manual.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 
 from sqlglot import exp
 
 from slackwater.algebra import types as t
+from slackwater.algebra.function_types import BY_ARGUMENTS, FIXED
 from slackwater.algebra.functions import AVERAGE_OF
 from slackwater.algebra.scalar import function_name
 from slackwater.algebra.types import Type
@@ -22,52 +24,7 @@ _CONDITIONS = (
     *(exp.Exists, exp.Escape, exp.RegexpLike),
 )
 
-_BY_NAME: dict[str, Type] = {
-    **dict.fromkeys(
-        "concat upper lower trim ltrim rtrim btrim substring substr replace lpad rpad date_format concat_ws initcap"
-        " regexp_replace regexp_extract repeat reverse translate md5 sha sha1 sha2 hex format_string listagg string_agg"
-        " left right split_part get_json_object to_json dayname monthname".split(),
-        t.STRING,
-    ),
-    **dict.fromkeys(
-        "length char_length year month day dayofmonth dayofweek dayofyear quarter weekofyear weekday hour minute second"
-        " datediff date_diff ascii instr locate hash crc32 size rank dense_rank row_number ntile levenshtein extract"
-        " date_part unix_date".split(),
-        t.INT,
-    ),
-    **dict.fromkeys(
-        "count count_if approx_count_distinct xxhash64 unix_timestamp grouping_id regr_count unix_micros unix_millis"
-        " unix_seconds".split(),
-        t.BIGINT,
-    ),
-    **dict.fromkeys(
-        "stddev stddev_samp stddev_pop std variance var_samp var_pop corr covar_pop covar_samp skewness kurtosis sqrt"
-        " exp ln log log2 log10 power pow percent_rank cume_dist percentile median sin cos tan asin acos atan atan2"
-        " cbrt degrees radians pi e rand randn random months_between percentile_cont"
-        " regr_slope regr_intercept regr_r2".split(),
-        t.DOUBLE,
-    ),
-    **dict.fromkeys(
-        "date_add date_sub to_date last_day next_day make_date add_months current_date trunc".split(), t.DATE
-    ),
-    **dict.fromkeys(
-        "to_timestamp current_timestamp now date_trunc from_utc_timestamp to_utc_timestamp timestamp_seconds".split(),
-        t.TIMESTAMP,
-    ),
-    **dict.fromkeys(
-        "isnull isnotnull isnan contains startswith endswith bool_and bool_or every some any array_contains"
-        " arrays_overlap regexp_like".split(),
-        t.BOOLEAN,
-    ),
-    "grouping": t.TINYINT,
-    "void": t.VOID,
-}
-
-_LIKE_FIRST = frozenset(
-    "min max abs any_value first last first_value last_value lag lead nth_value mode negative positive min_by max_by"
-    " nullif bit_and bit_or bit_xor array_distinct sort_array slice filter".split()
-)
-_COMMON = frozenset("coalesce ifnull nvl greatest least".split())
+_SECONDS = frozenset(("second", "seconds", "sec", "secs", "s"))
 
 
 def type_of(tree: exp.Expr, columns: Mapping[str, Type]) -> Type:
@@ -79,11 +36,17 @@ def type_of(tree: exp.Expr, columns: Mapping[str, Type]) -> Type:
     match tree:
         case exp.Distinct(expressions=[first, *_]):
             return of(first)
+        case exp.Neg(this=exp.Literal() as number):
+            return literal_type(number, negative=True)
         case exp.Paren() | exp.Neg() | exp.BitwiseNot() | exp.Ordered() | exp.Order() if isinstance(
             tree.this, exp.Expr
         ):
             return of(tree.this)
-        case exp.Filter() | exp.IgnoreNulls() | exp.RespectNulls():
+        case exp.WithinGroup(this=exp.PercentileCont() | exp.PercentileDisc()):
+            kind = of(tree.expression.expressions[0].this)
+            several = isinstance(tree.this.this, exp.Array)
+            return (t.array_of(t.DOUBLE) if several else t.DOUBLE) if kind.is_numeric else t.UNKNOWN
+        case exp.Filter() | exp.IgnoreNulls() | exp.RespectNulls() | exp.WithinGroup():
             return of(tree.this)
         case exp.Column():
             return columns[tree.name]
@@ -104,7 +67,9 @@ def type_of(tree: exp.Expr, columns: Mapping[str, Type]) -> Type:
         case exp.BitwiseLeftShift() | exp.BitwiseRightShift():
             return of(tree.this)
         case exp.DPipe():
-            return t.STRING
+            return BY_ARGUMENTS["concat"]([of(tree.this), of(tree.expression)])
+        case exp.AtTimeZone() | exp.FromTimeZone():
+            return t.TIMESTAMP
         case exp.Case():
             branches = [branch.args["true"] for branch in tree.args["ifs"]]
             return t.common_type([of(b) for b in [*branches, *filter(None, [tree.args.get("default")])]])
@@ -119,8 +84,10 @@ def type_of(tree: exp.Expr, columns: Mapping[str, Type]) -> Type:
             kinds = [(f.this.name.lower(), of(f.expression)) for f in fields]
             known = all(kind.is_known for _, kind in kinds)
             return Type(f"struct<{','.join(f'{name}:{kind}' for name, kind in kinds)}>") if known else t.UNKNOWN
+        case exp.Map() | exp.VarMap():
+            return _map(*(of(tree.args[part]).element for part in ("keys", "values")))
         case exp.Array():
-            return _array(t.common_type([of(element) for element in tree.expressions]))
+            return t.array_of(t.common_type([of(element) for element in tree.expressions]))
         case exp.Func() if not isinstance(tree, (exp.Connector, exp.Predicate)):
             return _function(tree, of)
         case _ if isinstance(tree, _CONDITIONS):
@@ -129,7 +96,7 @@ def type_of(tree: exp.Expr, columns: Mapping[str, Type]) -> Type:
             return t.UNKNOWN
 
 
-def literal_type(node: exp.Literal) -> Type:
+def literal_type(node: exp.Literal, *, negative: bool = False) -> Type:
     """int, then bigint, then decimal, as far as the number fits; with an exponent, double."""
     if node.is_string:
         return t.STRING
@@ -141,7 +108,7 @@ def literal_type(node: exp.Literal) -> Type:
     except InvalidOperation:
         return t.UNKNOWN
     if "." not in text:
-        size = abs(number)
+        size = abs(number) - negative  # there is one negative number more
         return t.INT if size < 2**31 else t.BIGINT if size < 2**63 else t.decimal(len(text), 0)
     digits = len(number.as_tuple().digits)
     scale = len(text.partition(".")[2])
@@ -178,49 +145,63 @@ def _date_and_interval(moment: Type, interval: exp.Interval) -> Type:
 
 def _function(tree: exp.Expr, of: Callable[[exp.Expr], Type]) -> Type:
     name = function_name(tree)
-    arguments = [node for node in (tree.this, *tree.expressions) if isinstance(node, exp.Expr)]
-    if not arguments and isinstance(tree.args.get("expression"), exp.Expr):
-        arguments = [tree.args["expression"]]
-    first = of(arguments[0]) if arguments else t.UNKNOWN
-    if name in ("sum", "try_sum"):
-        return t.sum_type(first)
-    if name in ("avg", "try_avg", "mean"):
-        return t.average_type(first)
-    if name == AVERAGE_OF:
-        return Type.parse(tree.expressions[2].name)
-    if name in _LIKE_FIRST:
-        return first
-    if name in _COMMON:
-        return t.common_type([of(argument) for argument in arguments])
-    if name == "round":
-        return _rounded(tree, first)
-    if name in ("ceil", "floor"):
-        return _whole(first)
-    if name in ("percentile", "percentile_cont") and tree.find(exp.Array):
-        return Type("array<double>")
-    if name == "concat" and first.text.startswith("array<"):
-        return first
-    if name == "extract" and tree.name.upper() == "SECOND":
-        return t.decimal(8, 6)
-    if name in ("collect_list", "collect_set", "array_agg"):
-        return _array(first)
-    return _BY_NAME.get(name, t.UNKNOWN)
+    arguments = [part for part in tree.iter_expressions() if not isinstance(part, (exp.Identifier, exp.Var))]
+    match name:
+        case _ if name == AVERAGE_OF:
+            return Type.parse(tree.expressions[2].name)
+        case "round" | "bround":
+            return _rounded(arguments, of)
+        case "ceil" | "ceiling" | "floor":
+            return _rounded(arguments, of) if len(arguments) > 1 else _whole(of(arguments[0]))
+        case "extract" | "date_part" | "datepart":
+            return _part_of_time(tree, arguments, of)
+        case "percentile_approx" | "approx_percentile":
+            kind = of(arguments[0]) if of(arguments[0]).is_numeric else t.UNKNOWN
+            return t.array_of(kind) if tree.find(exp.Array) else kind
+        case "percentile" | "percentile_cont" if tree.find(exp.Array):
+            return t.array_of(BY_ARGUMENTS[name]([of(arguments[0])]))
+    rule = BY_ARGUMENTS.get(name)
+    if rule is not None and arguments:
+        return rule([of(argument) for argument in arguments])
+    return FIXED.get(name, t.UNKNOWN)
 
 
-def _array(element: Type) -> Type:
-    return Type(f"array<{element}>") if element.is_known else t.UNKNOWN
+def _part_of_time(tree: exp.Expr, arguments: Sequence[exp.Expr], of: Callable[[exp.Expr], Type]) -> Type:
+    """A field of a date or a timestamp; those of intervals have types of their own."""
+    field, moment = tree.this.name.lower() if isinstance(tree.this, exp.Expr) else "", arguments[-1]
+    if isinstance(tree, exp.Anonymous):
+        field = arguments[0].name.lower()
+    if of(moment) not in (t.DATE, t.TIMESTAMP, t.TIMESTAMP_NTZ, t.STRING):
+        return t.UNKNOWN
+    return t.decimal(8, 6) if field in _SECONDS else t.INT
 
 
-def _rounded(tree: exp.Expr, argument: Type) -> Type:
-    decimals = tree.args.get("decimals")
-    places = int(str(decimals.this)) if isinstance(decimals, exp.Literal) else 0 if decimals is None else None
-    if not argument.is_decimal:
-        return argument
+def _map(key: Type, value: Type) -> Type:
+    return Type(f"map<{key},{value}>") if key.is_known and value.is_known else t.UNKNOWN
+
+
+def _rounded(arguments: Sequence[exp.Expr], of: Callable[[exp.Expr], Type]) -> Type:
+    kind = of(arguments[0])
+    if not kind.is_decimal:
+        return kind
+    places = _whole_number(arguments[1]) if len(arguments) > 1 else 0
     if places is None:
         return t.UNKNOWN
-    precision, scale = argument.precision_and_scale
+    precision, scale = kind.precision_and_scale
+    whole = precision - scale + 1
+    if places < 0:
+        return t.decimal(max(whole, 1 - places), 0)
     kept = min(scale, places)
-    return t.decimal(precision - scale + 1 + kept, kept)
+    return t.decimal(whole + kept, kept)
+
+
+def _whole_number(node: exp.Expr) -> int | None:
+    """The value of a whole literal, be it negative."""
+    if isinstance(node, exp.Neg):
+        below = _whole_number(node.this)
+        return None if below is None else -below
+    text = str(node.this) if isinstance(node, exp.Literal) and not node.is_string else ""
+    return int(text) if text.isdigit() else None
 
 
 def _whole(argument: Type) -> Type:

@@ -166,6 +166,10 @@ _FIXED_NAMES: dict[type[exp.Expr], str] = {
     exp.Rand: "rand",
     exp.CurrentDate: "current_date",
     exp.CurrentTimestamp: "current_timestamp",
+    exp.CurrentCatalog: "current_catalog",
+    exp.Localtimestamp: "localtimestamp",
+    exp.ParseJSON: "parse_json",
+    exp.UnixDate: "unix_date",
 }
 
 

@@ -92,6 +92,11 @@ class Type:
         return UNKNOWN
 
     @property
+    def key(self) -> Type:
+        """The key type of a map."""
+        return Type(_split_arguments(self.text[len("map<") : -1])[0]) if self.text.startswith("map<") else UNKNOWN
+
+    @property
     def fields(self) -> dict[str, Type]:
         """The fields of a struct by lower-case name; nothing else has any."""
         if not self.text.startswith("struct<"):
@@ -107,12 +112,8 @@ class Type:
 
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> Type:
-    spelt = (
-        re.sub(r"\s+", "", text.strip().lower())
-        if "<" not in text
-        else re.sub(r"\s*([<>,:()])\s*", r"\1", text.strip().lower())
-    )
-    if "<" in spelt:
+    spelt = re.sub(r"\s*([<>,:()])\s*", r"\1", re.sub(r"\s+", " ", text.strip().lower()))
+    if "<" in spelt or spelt.startswith("interval"):
         return Type(spelt)
     head, _, tail = spelt.partition("(")
     head = _ALIASES.get(head, head)
@@ -150,6 +151,7 @@ STRING = Type("string")
 BINARY = Type("binary")
 DATE = Type("date")
 TIMESTAMP = Type("timestamp")
+TIMESTAMP_NTZ = Type("timestamp_ntz")
 
 
 def decimal(precision: int, scale: int) -> Type:
@@ -247,6 +249,11 @@ def keeps_apart(kind: Type, other: Type) -> bool:
         common = _common(kind, other) if other.is_integral or other.is_decimal else UNKNOWN
         return common.is_decimal and common.precision_and_scale[1] >= kind.precision_and_scale[1]
     return kind in (DATE, TIMESTAMP) and (other in (DATE, TIMESTAMP) or other.is_string)
+
+
+def array_of(element: Type) -> Type:
+    """Arrays of a type."""
+    return Type(f"array<{element}>") if element.is_known else UNKNOWN
 
 
 def sum_type(argument: Type) -> Type:

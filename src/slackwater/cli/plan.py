@@ -42,6 +42,7 @@ from slackwater.rules.catalogue import METHODS
 from slackwater.rules.normalize import normalize
 from slackwater.search.show import show_groups, show_trace, target, ways
 from slackwater.sql.bind import bind
+from slackwater.sql.typing import check_types
 from slackwater.time.timeline import Timeline
 
 FORMATS = ("text", "mermaid", "dot", "html")
@@ -96,7 +97,9 @@ class Asked:
         written, name = read_query(self.file, self.text, self.workload_name, self.number)
         catalog, statistics, times = self._data()
         timeline = Timeline.of(times, self._weights(), self._deliver())
-        query = canonical(normalize(bind(written, catalog, file=name)))
+        normalized = normalize(bind(written, catalog, file=name))
+        check_types(normalized.relation, name)
+        query = canonical(normalized)
         ranking: Objective = LastRunFirst() if self.objective == "last-first" else WeightedSum(timeline.weights)
         model: CostModel = RowsCost() if self.cost == "rows" else EngineCost()
         options = Options(self.methods or None, self.disable, model=model, objective=ranking)

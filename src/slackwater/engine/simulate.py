@@ -32,6 +32,7 @@ from slackwater.rules.normalize import normalize
 from slackwater.search.cells import Cell, Cells
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
+from slackwater.sql.typing import check_types
 from slackwater.time.timeline import Timeline
 
 ENGINES = ("duckdb",)
@@ -212,7 +213,9 @@ class Simulator:
 
     def _query(self, sql: str) -> Query:
         if sql not in self._queries:
-            self._queries[sql] = canonical(normalize(bind(sql, self._tables.catalog)))
+            query = normalize(bind(sql, self._tables.catalog))
+            check_types(query.relation)
+            self._queries[sql] = canonical(query)
         return self._queries[sql]
 
     def _timeline(

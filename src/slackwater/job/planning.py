@@ -20,7 +20,7 @@ from slackwater.catalog.table import Catalog
 from slackwater.cost.bill import EVEN, Bill
 from slackwater.cost.feedback import History
 from slackwater.cost.model import EngineCost
-from slackwater.errors import UnsupportedError, UserError
+from slackwater.errors import ParseError, UnsupportedError, UserError
 from slackwater.job.sections import JobConfig, JobQuery, Refresh
 from slackwater.memo.group import Group
 from slackwater.memo.memo import Memo
@@ -31,6 +31,7 @@ from slackwater.rules.catalogue import EXPLORE_RULES
 from slackwater.rules.normalize import normalize
 from slackwater.search.explore import LAST_RESORT
 from slackwater.sql.bind import bind
+from slackwater.sql.typing import AskType, check_types
 from slackwater.time.forms import Kind
 from slackwater.time.timeline import Timeline
 
@@ -92,13 +93,16 @@ def bound_query(
     naming: Canonicalizer | None = None,
     *,
     ansi: bool = True,
+    ask: AskType | None = None,
 ) -> Query:
     """A query as the planner needs it, with Spark's own names and types.
 
     Queries that are planned together are named by one canonicalizer, so that what they have in common is equal.
     """
-    bound = bind(query.text, catalog, file=query.file, declared=declared, aggregates=aggregates, ansi=ansi)
-    return (naming or Canonicalizer()).query(normalize(bound))
+    bound = bind(query.text, catalog, file=query.file, declared=declared, aggregates=aggregates, ansi=ansi, ask=ask)
+    normalized = normalize(bound)
+    check_types(normalized.relation, query.file)
+    return (naming or Canonicalizer()).query(normalized)
 
 
 def plan_job(
@@ -111,6 +115,7 @@ def plan_job(
     *,
     states_by_key: bool = False,
     ansi: bool = True,
+    ask: AskType | None = None,
     timeline: Timeline | None = None,
     past: Past | None = None,
     history: History = (),
@@ -129,8 +134,8 @@ def plan_job(
     reasons: dict[str, str] = {}
     for name, query in config.queries.items():
         try:
-            queries[name] = bound_query(query, catalog, declared[name], aggregates, naming, ansi=ansi)
-        except UnsupportedError as error:
+            queries[name] = bound_query(query, catalog, declared[name], aggregates, naming, ansi=ansi, ask=ask)
+        except (UnsupportedError, ParseError) as error:  # Spark has read the text already
             if refresh is Refresh.INCREMENTAL_STRICT:
                 hint = "`refresh: auto` would compute it from scratch"
                 message = f"{_of(name)}not incremental: {error.message}"

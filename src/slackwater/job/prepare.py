@@ -37,6 +37,7 @@ from slackwater.plan.past import Past
 from slackwater.spark.analyze import has_catalog_of_its_own, output_fields, user_aggregates
 from slackwater.spark.columns import columns_of_files, files_of_table
 from slackwater.spark.counting import is_plain
+from slackwater.spark.expressions import expression_type
 from slackwater.spark.reach import check_relations
 from slackwater.spark.statements import run_statement
 from slackwater.sql.undeclared import check_declared
@@ -98,7 +99,7 @@ class Preparation:
         timeline: Timeline | None = None,
         past: Past | None = None,
     ) -> Planned:
-        """The plan of a cycle, or of its rest; Spark is not asked."""
+        """The plan of a cycle, or of its rest; Spark is asked only for types of functions that we do not know."""
         return plan_job(
             self.config,
             catalog,
@@ -108,11 +109,15 @@ class Preparation:
             self.methods,
             states_by_key=engine.by_key,
             ansi=engine.ansi,
+            ask=self._type_of,
             timeline=timeline,
             past=past,
             history=self._history(),
             factors=self._factors(past),
         )
+
+    def _type_of(self, text: str, columns: Mapping[str, Type]) -> Type | None:
+        return expression_type(self.session(), text, columns)
 
     def _history(self) -> History:
         if self.history is not None:

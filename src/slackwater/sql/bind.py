@@ -39,6 +39,7 @@ from slackwater.sql.decorrelate import decorrelate
 from slackwater.sql.items import ordinal
 from slackwater.sql.parse import parse
 from slackwater.sql.scope import Scope
+from slackwater.sql.typing import AskType
 from slackwater.sql.workbench import Workbench
 
 
@@ -50,13 +51,14 @@ def bind(
     declared: Sequence[Field] | None = None,
     aggregates: Iterable[str] = (),
     ansi: bool = True,
+    ask: AskType | None = None,
 ) -> Query:
     """A query's relation, free of correlation.
 
     `declared` is Spark's analysis of the same text (names, types); `aggregates` names a user's own aggregate functions,
-    `ansi` is Spark's mode.
+    `ansi` is Spark's mode, and `ask` asks Spark for the types of functions that we do not know.
     """
-    context = Context(catalog, file, AGGREGATES | {name.lower() for name in aggregates}, ansi)
+    context = Context(catalog, file, AGGREGATES | {name.lower() for name in aggregates}, ansi, ask)
     try:
         bound = QueryBinder(context).bind(parse(text, file), None)
         relation = decorrelate(bound.relation, context.factory)

@@ -20,6 +20,7 @@ from slackwater.algebra.types import Type
 from slackwater.errors import counted, did_you_mean
 from slackwater.sql.apply import Apply, ApplyKind
 from slackwater.sql.context import Bound, Context
+from slackwater.sql.items import arguments_of
 from slackwater.sql.scope import Named, Scope
 from slackwater.sql.workbench import BindQuery, Workbench
 
@@ -257,16 +258,20 @@ def _is_from_item(node: exp.Expr) -> bool:
 def generated_columns(context: Context, generator: Scalar, names: list[str]) -> tuple[Column, ...]:
     """The columns a generator adds: the user's names, or Spark's own."""
     name = function_name(generator.tree).removesuffix("_outer")
-    argument = generator.tree.this if isinstance(generator.tree.this, exp.Expr) else None
-    source = Scalar.of(argument.copy(), generator.columns).type if argument is not None else t.UNKNOWN
+    arguments = arguments_of(generator.tree)
+    source = Scalar.of(arguments[0].copy(), generator.columns).type if arguments else t.UNKNOWN
     is_map = source.text.startswith("map<")
     defaults: list[tuple[str, Type]]
     match name:
         case "explode":
-            defaults = [("key", t.UNKNOWN), ("value", source.element)] if is_map else [("col", source.element)]
+            defaults = [("key", source.key), ("value", source.element)] if is_map else [("col", source.element)]
         case "posexplode":
-            rest = [("key", t.UNKNOWN), ("value", source.element)] if is_map else [("col", source.element)]
+            rest = [("key", source.key), ("value", source.element)] if is_map else [("col", source.element)]
             defaults = [("pos", t.INT), *rest]
+        case "inline" if source.element.fields:
+            defaults = list(source.element.fields.items())
+        case "json_tuple":
+            defaults = [(f"c{n}", t.STRING) for n in range(len(arguments) - 1)]
         case _:
             defaults = [(n, t.UNKNOWN) for n in names] or [("col0", t.UNKNOWN)]
     if names and len(names) != len(defaults):

@@ -211,7 +211,7 @@ class Groups:
         return AggregateCall(
             name if context.ansi else _without_errors(name, scalars),
             scalars,
-            self._type(function, arguments, scalars),
+            self._type(function, arguments, scalars, ordered),
             distinct,
             self._below(condition) if condition is not None else None,
             tuple((self._below(o.this), bool(o.args.get("desc"))) for o in ordered),
@@ -244,14 +244,24 @@ class Groups:
     def _below(self, tree: exp.Expr) -> Scalar:
         return self.bench.scalar(self.bench.without_subqueries(tree))
 
-    def _type(self, function: exp.Expr, arguments: list[exp.Expr], scalars: tuple[Scalar, ...]) -> t.Type:
+    def _type(
+        self,
+        function: exp.Expr,
+        arguments: list[exp.Expr],
+        scalars: tuple[Scalar, ...],
+        ordered: list[exp.Ordered],
+    ) -> t.Type:
         """The type of the call, with its arguments as they were lowered."""
         lowered = {id(a): s.tree for a, s in zip(arguments, scalars, strict=False)}
 
         def visit(node: exp.Expr) -> exp.Expr:
             return lowered[id(node)].copy() if id(node) in lowered else with_parts(node, visit)
 
-        return self.bench.type_of(visit(function))
+        lowered_call = visit(function)
+        if not ordered:
+            return self.bench.type_of(lowered_call)
+        keys = [exp.Ordered(this=self._below(entry.this).tree.copy()) for entry in ordered]
+        return self.bench.type_of(exp.WithinGroup(this=lowered_call, expression=exp.Order(expressions=keys)))
 
     # --- above the Aggregate -----------------------------------------------------------------------------------------
 

@@ -24,6 +24,8 @@ from slackwater.sql.items import Item, name_for, ordinal, spark_name
 from slackwater.sql.scope import NO_ALIASES, Aliases, Named, Scope, leaf
 from slackwater.sql.workbench import BindQuery, Workbench, is_star, named_windows
 
+_WINDOWS_OF_TIME = ("window", "session_window")
+
 
 @dataclass
 class SelectBinder:
@@ -71,6 +73,10 @@ class SelectBinder:
             node = self.select.args.get(argument)
             if node is not None and (self.select.args.get("limit") or self.select.args.get("offset")):
                 raise self.context.refuse(f"{clause} with LIMIT", node, "write ORDER BY")
+        group = self.select.args.get("group")
+        for call in group.find_all(exp.Func) if group is not None else ():
+            if function_name(call) in _WINDOWS_OF_TIME:
+                raise self.context.refuse(f"GROUP BY {function_name(call)}(…)", call)
         if not self.select.expressions:
             raise self.context.wrong("SELECT without columns", self.select)
 

@@ -29,7 +29,9 @@ class Windows:
         by_partition: dict[tuple[Column, ...], list[tuple[Column, WindowCall]]] = {}
         for written in dict.fromkeys(w for tree in trees for w in tree.find_all(exp.Window)):
             call = self._call(written, computed)
-            column = self.bench.context.factory.new(function_name(unwrapped(call.function.tree)), call.function.type)
+            name = function_name(unwrapped(call.function.tree))
+            kind = call.function.type if call.function.type.is_known else self.bench.type_of(written)
+            column = self.bench.context.factory.new(name, kind)
             by_partition.setdefault(call.partition, []).append((column, call))
             self._columns[written] = column
         self.bench.extend(computed)
@@ -60,7 +62,7 @@ class Windows:
         order, spec = window.args.get("order"), window.args.get("spec")
         keys = tuple(self._sort_key(entry, computed) for entry in (order.expressions if order else []))
         frame = spec.sql(dialect="spark") if spec else None
-        return WindowCall(self.bench.scalar(window.this), tuple(dict.fromkeys(partition)), keys, frame)
+        return WindowCall(self.bench.call(window.this), tuple(dict.fromkeys(partition)), keys, frame)
 
     def _sort_key(self, entry: exp.Ordered, computed: dict[Column, Scalar]) -> SortKey:
         column = self.bench.as_column(entry.this, "sort", computed)

@@ -15,6 +15,7 @@ from slackwater.catalog.table import Catalog
 from slackwater.errors import BindError, UnsupportedError
 from slackwater.sql.parse import place_of
 from slackwater.sql.scope import Named
+from slackwater.sql.typing import AskType
 
 _MODIFIERS = frozenset(("order", "limit", "offset", "with_"))
 _UNDERSTOOD: tuple[tuple[type[exp.Expr], frozenset[str]], ...] = (
@@ -62,6 +63,8 @@ class Context:
     aggregates: frozenset[str] = AGGREGATES
     ansi: bool = True
     """Whether Spark raises an error where a number overflows, rather than say null or something else."""
+    ask: AskType | None = None
+    """Asks Spark for types that we do not know; None where there is no Spark."""
     factory: ColumnFactory = field(default_factory=ColumnFactory)
 
     def is_aggregate(self, node: exp.Expr) -> bool:

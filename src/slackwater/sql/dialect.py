@@ -9,6 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from slackwater.algebra.functions import AVERAGE_OF
+from slackwater.algebra.scalar import function_name
 from slackwater.errors import UnsupportedError, UserError, did_you_mean
 
 DIALECTS = ("spark", "duckdb")
@@ -43,6 +44,15 @@ def _for_spark(node: exp.Expr) -> exp.Expr:
         case exp.PercentileCont() | exp.PercentileDisc():
             # sqlglot would write percentile_approx, which is another function.
             return exp.Anonymous(this=node.sql_name().lower(), expressions=[node.this])
+        case exp.ArgMax(args={"count": exp.Expr() as count}) | exp.ArgMin(args={"count": exp.Expr() as count}):
+            # sqlglot would leave out how many.
+            return exp.Anonymous(this=function_name(node), expressions=[node.this, node.expression, count])
+        case exp.ParseJSON() | exp.UnixDate():
+            # sqlglot would leave out the one, and write the other as a difference of another type.
+            return exp.Anonymous(this=function_name(node), expressions=[node.this])
+        case exp.CurrentCatalog() | exp.Localtimestamp():
+            # sqlglot would leave out the parentheses, and Spark would look for a column.
+            return exp.Anonymous(this=function_name(node), expressions=[])
         case exp.Anonymous() if node.name.lower() == AVERAGE_OF:
             total, count, kind, _ = node.expressions
             average = exp.Div(this=_operand(total), expression=_operand(count))

@@ -210,7 +210,7 @@ class _Emitter:
         names = output_names(relation.names)
         columns: dict[Column, exp.Expr] = {column: _column(alias, spelt) for column, spelt in names.items()}
         if not relation.rows:
-            nulls = [(spelt, exp.Cast(this=exp.Null(), to=_data_type(c.type))) for c, spelt in names.items()]
+            nulls = [(spelt, _null(column.type)) for column, spelt in names.items()]
             empty = Block(None, {}, where=[exp.Boolean(this=False)]).select(list(nulls), [])
             aliased = exp.Subquery(this=empty, alias=exp.TableAlias(this=exp.to_identifier(alias)))
             return Block(aliased, columns)
@@ -445,7 +445,12 @@ def _column(alias: str, name: str) -> exp.Column:
 
 
 def _data_type(kind: Type) -> exp.DataType:
-    return exp.DataType.build(kind.text if kind.is_known else "string", dialect="spark")
+    return exp.DataType.build(kind.text, dialect="spark")
+
+
+def _null(kind: Type) -> exp.Expr:
+    """A null of a type; of none where it is not known, which takes on the type of what it is united with."""
+    return exp.Cast(this=exp.Null(), to=_data_type(kind)) if kind.is_known else exp.Null()
 
 
 def _named(block: Block) -> list[str]:

@@ -25,6 +25,7 @@ from slackwater.sql.items import Item, arguments_of
 from slackwater.sql.scope import NO_ALIASES, Aliases, Resolver, Scope, leaf, with_fields
 from slackwater.sql.subquery import Placed, SubqueryLowering
 from slackwater.sql.tree import with_parts
+from slackwater.sql.typing import asked_type, with_types
 
 BindQuery = Callable[[exp.Expr, Scope | None], Bound]
 
@@ -94,6 +95,8 @@ class Workbench:
 
     def _type(self, node: exp.DataType) -> exp.Expr:
         """A type as it is written, if Spark has it."""
+        if node.this is exp.DataType.Type.TIME:  # sqlglot would write TIMESTAMP
+            raise self.context.refuse("the type TIME", node.parent or node)
         try:
             Type.parse(node.sql("spark"))
         except UserError as error:
@@ -167,11 +170,24 @@ class Workbench:
 
     def scalar(self, tree: exp.Expr, over: Relation | None = None) -> Scalar:
         """A resolved tree without sub-queries as a scalar over the relation."""
-        columns = {str(c.id): c for c in (over or self.relation).columns}
-        return Scalar.of(tree.copy(), (self._known | columns).values())
+        known = self._known | {str(c.id): c for c in (over or self.relation).columns}
+        return Scalar.of(self._typed(tree.copy(), known), known.values())
+
+    def _typed(self, tree: exp.Expr, known: Mapping[str, Column]) -> exp.Expr:
+        """The tree with the types written down that only Spark knows."""
+        if self.context.ask is None:
+            return tree
+        return with_types(tree, {name: column.type for name, column in known.items()}, self.context.ask)
+
+    def call(self, tree: exp.Expr) -> Scalar:
+        """A resolved call that is no value by itself: of a generator, or before OVER."""
+        known = self._known | {str(c.id): c for c in self.relation.columns}
+        return Scalar.of(with_parts(tree, lambda part: self._typed(part, known)), known.values())
 
     def type_of(self, tree: exp.Expr) -> Type:
-        return type_of(tree, {name: column.type for name, column in self._known.items()})
+        kinds = {name: column.type for name, column in self._known.items()}
+        found = type_of(tree, kinds)
+        return found if found.is_known or self.context.ask is None else asked_type(tree, kinds, self.context.ask)
 
     def plain_scalar(self, tree: exp.Expr, where: str) -> Scalar:
         """A written tree as a scalar, in a clause that takes nothing more."""
@@ -186,7 +202,7 @@ class Workbench:
             self.refuse_aggregates(part, "a generator")
             if query := part.find(exp.Query):
                 raise self.context.refuse("a sub-query inside a generator", query)
-        return self.scalar(with_parts(tree, self.resolve))
+        return self.call(with_parts(tree, self.resolve))
 
     def refuse_aggregates(self, tree: exp.Expr, where: str) -> None:
         for node in tree.walk(prune=lambda n: isinstance(n, exp.Query)):
