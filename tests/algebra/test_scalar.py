@@ -72,18 +72,17 @@ def test_is_literal(text: str, literal: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "text,random,pinned",
+    "text,random",
     [
-        ("a + rand()", True, False),
-        ("uuid()", True, False),
-        ("monotonically_increasing_id()", True, False),
-        ("current_date() + 1", False, True),
-        ("now()", False, True),
-        ("hash(a)", False, False),
+        ("a + rand()", True),
+        ("uuid()", True),
+        ("monotonically_increasing_id()", True),
+        ("current_date() + 1", False),
+        ("hash(a)", False),
     ],
 )
-def test_random_and_pinned(text: str, random: bool, pinned: bool) -> None:
-    assert (scalar(text).is_random, scalar(text).is_pinned) == (random, pinned)
+def test_random(text: str, random: bool) -> None:
+    assert scalar(text).is_random == random
 
 
 def test_raising_is_an_event() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -120,3 +121,15 @@ def test_two_simulators_do_not_see_each_other() -> None:
 def test_mistakes_are_named(arrivals: dict[str, list[pa.Table]], options: dict[str, object], message: str) -> None:
     with pytest.raises(UserError, match=message):
         simulate("SELECT n FROM t", arrivals, **options)  # type: ignore[arg-type]
+
+
+def test_a_simulation_is_about_one_moment() -> None:
+    at = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    due = [[at - timedelta(hours=2), at + timedelta(hours=1)], [at - timedelta(hours=1), at + timedelta(days=1)]]
+    arrivals = {"t": [pa.table({"x": [1, 2], "ts": pa.array(ts, pa.timestamp("us", "UTC"))}) for ts in due]}
+    query = "SELECT sum(x) AS total, current_date AS day FROM t WHERE ts < now() GROUP BY current_date"
+    for moment, total in (at, 2), (at + timedelta(hours=6), 4):
+        found = simulate(query, arrivals, moment=moment, deliver="every", seed=1)
+        assert found.results == found.batch
+        assert found.results[2] is not None
+        assert found.results[2].to_pylist() == [{"total": total, "day": at.date()}]

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 from unittest.mock import patch
@@ -26,11 +27,12 @@ from slackwater.spark.counting import Counted
 from slackwater.spark.metrics import Measured
 from slackwater.spark.session import Session
 from slackwater.spark.statements import Task
+from slackwater.sql.moments import literals_at
 
 VIEW_OF_FILES = re.compile(
     r"CREATE OR REPLACE TEMPORARY VIEW (\w+)(?: \([^\n]*\))?\nUSING parquet OPTIONS \((.*)\)", re.DOTALL
 )
-VIEW = re.compile(r"CREATE OR REPLACE TEMPORARY VIEW (\w+) AS\n(.*)", re.DOTALL)
+VIEW = re.compile(r"CREATE OR REPLACE TEMPORARY VIEW (\w+)( \([^\n]*\))? AS\n(.*)", re.DOTALL)
 INSERT = re.compile(r"INSERT OVERWRITE DIRECTORY '([^']*)' USING parquet\n(.*)", re.DOTALL)
 CHECKPOINT = "slackwater.checkpoint"
 """Raised as an audit event wherever a file is half written, or a step half done."""
@@ -44,6 +46,7 @@ class Duck:
     def __init__(self) -> None:
         self.connection = duckdb.connect(config={"threads": 1})
         self.statements: list[str] = []
+        self.clock = datetime(2026, 3, 1, 10, tzinfo=UTC)
         self.settings = {"spark.sql.ansi.enabled": "true", "spark.sql.session.timeZone": "UTC"}
         self.files: dict[str, list[str]] = {}
 
@@ -52,7 +55,8 @@ class Duck:
         if found := VIEW_OF_FILES.fullmatch(statement):
             self._view_of_files(found[1], found[2])
         elif found := VIEW.fullmatch(statement):
-            self.connection.execute(f"CREATE OR REPLACE TEMP VIEW {found[1]} AS {_translated(found[2])}")
+            columns = (found[2] or "").replace("`", '"')
+            self.connection.execute(f"CREATE OR REPLACE TEMP VIEW {found[1]}{columns} AS {_translated(found[3])}")
         elif found := INSERT.fullmatch(statement):
             self._insert(Path(found[1]), self._with_file_names(_translated(found[2])))
         else:
@@ -177,6 +181,8 @@ def without_spark(outputs: Sequence[tuple[str, str]] = OUTPUTS) -> Iterator[tupl
             run_statement=execute,
             user_aggregates=lambda _: frozenset(),
             has_catalog_of_its_own=lambda _: False,
+            values_now=lambda _: literals_at(duck.clock),
+            check_no_text_is_a_moment=lambda *_: None,
         ),
         patch.multiple("slackwater.job.conditions", settings_of_results=settings, setting=setting),
         patch.multiple("slackwater.job.record_expressions", output_fields=type_of_expression, run_statement=execute),

@@ -96,7 +96,11 @@ def test_plans_and_status_state_the_time_zone_and_the_mode(tmp_path: Path, capsy
         duck.settings[ANSI] = "true"
         for command in ("plan", "explain", "status"):
             assert main([command, "--json", "--job", str(room.file)]) == 0
-            assert json.loads(capsys.readouterr().out)["conditions"] == {"time_zone": "UTC", "ansi": False}
+            assert json.loads(capsys.readouterr().out)["conditions"] == {
+                "time_zone": "UTC",
+                "ansi": False,
+                "moment": None,
+            }
             assert main([command, "--job", str(room.file)]) == 0
             assert "time zone UTC, ANSI mode off" in capsys.readouterr().out
 

@@ -37,10 +37,30 @@ RANDOM = frozenset(
     " random randstr reflect shuffle spark_partition_id try_reflect uniform uuid".split()
 )
 
-#: One value per run: pinned when a cycle starts.
-PINNED = frozenset(
-    "curdate current_catalog current_database current_date current_path current_schema current_time current_timestamp"
-    " current_timezone current_user localtime localtimestamp now session_user unix_timestamp user".split()
+#: One value per query, of its moment or its session: pinned when a cycle starts (see `sql/pinned.py`). Functions of
+#: one value have one name on the right. `unix_timestamp` is of the moment only without arguments.
+PINNED = {
+    "curdate": "current_date",
+    "current_catalog": "current_catalog",
+    "current_database": "current_schema",
+    "current_date": "current_date",
+    "current_path": "current_path",
+    "current_schema": "current_schema",
+    "current_time": "current_time",
+    "current_timestamp": "current_timestamp",
+    "current_timezone": "current_timezone",
+    "current_user": "current_user",
+    "localtime": "current_time",
+    "localtimestamp": "localtimestamp",
+    "now": "current_timestamp",
+    "session_user": "current_user",
+    "unix_timestamp": "unix_timestamp",
+    "user": "current_user",
+}
+
+#: Those that Spark also calls without parentheses, where no column of the FROM clause has the name.
+CALLED_BARE = frozenset(
+    "current_date current_path current_time current_timestamp current_user localtime session_user user".split()
 )
 
 #: Aggregates whose value does not depend on how often an equal argument occurs.

@@ -62,11 +62,17 @@ class Scalar:
     @cached_property
     def is_random(self) -> bool:
         """Whether two evaluations on one row may differ."""
-        return any(function_name(node) in RANDOM for node in self._tree.find_all(exp.Func))
+        return bool(self.random_calls)
+
+    @cached_property
+    def random_calls(self) -> tuple[str, ...]:
+        """The functions in it that have another value each time, by name."""
+        names = (function_name(node) for node in self._tree.find_all(exp.Func))
+        return tuple(dict.fromkeys(name for name in names if name in RANDOM))
 
     @cached_property
     def is_pinned(self) -> bool:
-        """Whether the value depends on the moment of the run."""
+        """Whether the value depends on the moment or the session."""
         return any(function_name(node) in PINNED for node in self._tree.find_all(exp.Func))
 
     @cached_property

@@ -6,12 +6,15 @@ one run adds another cannot take away by value. So a relation with unstable colu
 `docs/decisions/0011-unstable-values-are-never-retracted.md`).
 
 Unstable rows, such as those of a filter on an unstable value, are a relation whose columns are all unstable.
+
+Without `rounding` only chance counts: random values and picks, not the last digits of floating-point numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from slackwater.algebra.functions import WINDOW_ONLY
 from slackwater.algebra.infer import type_of
 from slackwater.algebra.properties import Columns, properties
 from slackwater.algebra.relation import (
@@ -46,7 +49,16 @@ _RANKS = frozenset("rank dense_rank percent_rank cume_dist".split())
 """Window functions that give peers the same value."""
 
 
-def unstable_columns(relation: Relation, below: Sequence[Columns]) -> Columns:
+_PICKS = frozenset(
+    "any_value approx_percentile approx_top_k approx_top_k_accumulate approx_top_k_combine array_agg collect_list"
+    " collect_set collect_union first first_value histogram_numeric kll_merge_agg_bigint kll_merge_agg_double"
+    " kll_merge_agg_float kll_sketch_agg_bigint kll_sketch_agg_double kll_sketch_agg_float last last_value listagg"
+    " max_by min_by mode percentile_approx schema_of_variant_agg string_agg".split()
+)
+"""Aggregates that depend on the order of rows, beside those that round."""
+
+
+def unstable_columns(relation: Relation, below: Sequence[Columns], *, rounding: bool = True) -> Columns:
     """The columns of a relation whose values are not settled by its rows, given those of its inputs."""
     every = frozenset(relation.columns)
     shaky = frozenset[Column]().union(*below)
@@ -64,9 +76,9 @@ def unstable_columns(relation: Relation, below: Sequence[Columns]) -> Columns:
         case Aggregate(keys=keys, calls=calls):
             if shaky.intersection(keys):
                 return every
-            return frozenset(column for column, made in calls if not _is_stable(made, shaky))
+            return frozenset(column for column, made in calls if not _is_stable(made, shaky, rounding))
         case Window(calls=windows, input=source):
-            return shaky | {column for column, made in windows if not _is_settled(made, source, shaky)}
+            return shaky | {column for column, made in windows if not _is_settled(made, source, shaky, rounding)}
         case Limit():
             settled = _settles(relation.input, [key.column for key in relation.order], shaky)
             return shaky if settled else every
@@ -105,27 +117,30 @@ def _reads(scalar: Scalar, shaky: Columns) -> bool:
     return scalar.is_random or not shaky.isdisjoint(scalar.columns)
 
 
-def _is_stable(made: AggregateCall, shaky: Columns) -> bool:
+def _is_stable(made: AggregateCall, shaky: Columns, rounding: bool) -> bool:
     read = [*made.arguments, *([made.filter] if made.filter is not None else [])]
     if any(_reads(scalar, shaky) for scalar in read):
         return False
+    if not rounding:
+        return made.function not in _PICKS
     if made.function in _ADDS_UP:
         return all(adds_exactly(made.function, argument.type) for argument in made.arguments)
     return made.function in _STABLE
 
 
-def _is_settled(made: WindowCall, source: Relation, shaky: Columns) -> bool:
+def _is_settled(made: WindowCall, source: Relation, shaky: Columns, rounding: bool) -> bool:
     if made.function.is_random or not shaky.isdisjoint(made.columns):
         return False
     name = function_name(made.function.tree)
-    if name in _ADDS_UP:
+    if name in _ADDS_UP and rounding:
         known = {str(column.id): column.type for column in made.function.columns}
         if not adds_exactly(name, type_of(made.function.tree.this, known)):
             return False
     if name in _RANKS:
         return True
     by_rows = made.frame is not None and made.frame.upper().startswith("ROWS")
-    if name in _STABLE | _ADDS_UP and not by_rows:
+    by_bag = name in _STABLE | _ADDS_UP or not (rounding or name in _PICKS | WINDOW_ONLY)
+    if by_bag and not by_rows:
         return True
     return _settles(source, [*made.partition, *(key.column for key in made.order)], shaky)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from rich.console import Group, RenderableType
@@ -26,10 +26,18 @@ class VerifyReport:
         only, named = told_apart({name: VerdictReport(name, found).as_json() for name, found in self.verdicts.items()})
         if only is not None:
             return only
-        return {"equal": all(verdict.equal for verdict in self.verdicts.values()), "queries": {**named}}
+        return {"equal": _all_equal(self.verdicts.values()), "queries": {**named}}
 
     def as_text(self) -> RenderableType:
         return Group(*(VerdictReport(name, found).as_text() for name, found in self.verdicts.items()))
+
+
+def _all_equal(verdicts: Iterable[Verdict]) -> bool | None:
+    """Whether answers are the batch answers; None where none differs, and one cannot be compared."""
+    found = list(verdicts)
+    if any(verdict.differs for verdict in found):
+        return False
+    return None if any(verdict.undetermined for verdict in found) else True
 
 
 @dataclass(frozen=True)
@@ -42,7 +50,9 @@ class VerdictReport:
     def as_json(self) -> Json:
         found = self.verdict.difference
         return {
-            "equal": self.verdict.equal,
+            "equal": _all_equal([self.verdict]),
+            "cannot_be_compared": self.verdict.undetermined or None,
+            "compared": [field.name for field in self.verdict.fields],
             "link": self.verdict.link or None,
             "shown_run": self.verdict.shown,
             "run": self.verdict.run,
@@ -69,8 +79,9 @@ class VerdictReport:
             notes.append(Text(f"  {verdict.link}", style="bold red"))
         if verdict.shown is not None:
             notes.append(Text(f"  the output shows the answer of run {verdict.shown}"))
-        if verdict.equal:
-            return Group(Text.assemble((f"{about}: ", ""), (verdict.outcome, "bold green")), *notes)
+        if not verdict.differs:
+            style = "bold green" if verdict.equal else "yellow"
+            return Group(Text.assemble((f"{about}: ", ""), (verdict.outcome, style)), *notes)
         return Group(Text(f"{about}: {verdict.outcome}", style="bold red"), rich_table(verdict.table()), *notes)
 
 

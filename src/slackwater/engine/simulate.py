@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import pyarrow as pa
 
@@ -32,6 +33,8 @@ from slackwater.rules.normalize import normalize
 from slackwater.search.cells import Cell, Cells
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
+from slackwater.sql.moments import literals_at
+from slackwater.sql.pinned import pinned_calls, with_values
 from slackwater.sql.typing import check_types
 from slackwater.time.timeline import Timeline
 
@@ -92,14 +95,16 @@ def simulate(
     objective: Objective | None = None,
     measured: bool = False,
     history: History = (),
+    moment: datetime | None = None,
 ) -> Simulation:
     """Plans and executes a query over given arrivals.
 
     `arrivals` has for every table one `pyarrow.Table` or `Change` a run; `keys` its unique columns. `seed` draws all
     prices at random, to try plans that are not the best; `measured` counts the rows of every form on the data instead
-    of estimating them, `history` are days that were simulated before.
+    of estimating them, `history` are days that were simulated before. Calls such as now() have the values of one
+    `moment`, by default that of the simulation, in UTC.
     """
-    return Simulator(arrivals, keys=keys).simulate(
+    return Simulator(arrivals, keys=keys, moment=moment).simulate(
         sql,
         schedule=schedule,
         weights=weights,
@@ -124,7 +129,9 @@ class Simulator:
         arrivals: Mapping[str, Sequence[pa.Table | Change]] | Tables,
         *,
         keys: Mapping[str, Iterable[Iterable[str]]] | None = None,
+        moment: datetime | None = None,
     ) -> None:
+        self._values = literals_at(moment or datetime.now(UTC))
         self._tables = arrivals if isinstance(arrivals, Tables) else Tables(arrivals, keys)
         self._queries: dict[str, Query] = {}
 
@@ -213,7 +220,9 @@ class Simulator:
 
     def _query(self, sql: str) -> Query:
         if sql not in self._queries:
-            query = normalize(bind(sql, self._tables.catalog))
+            catalog = self._tables.catalog
+            replaced = with_values(pinned_calls(sql, catalog), self._values)
+            query = normalize(bind(sql, catalog, replaced=replaced))
             check_types(query.relation)
             self._queries[sql] = canonical(query)
         return self._queries[sql]

@@ -51,9 +51,10 @@ def view_of_nothing(name: str, fields: Sequence[Field]) -> str:
     return f"CREATE OR REPLACE TEMPORARY VIEW {quoted_name(name)} AS\nSELECT {nulls} WHERE false"
 
 
-def view_of_query(name: str, query: str) -> str:
-    """A view of what a query returns."""
-    return f"CREATE OR REPLACE TEMPORARY VIEW {quoted_name(name)} AS\n{query}"
+def view_of_query(name: str, query: str, columns: Sequence[str] = ()) -> str:
+    """A view of what a query returns, by other names where they are given."""
+    named = f" ({', '.join(map(quoted_name, columns))})" if columns else ""
+    return f"CREATE OR REPLACE TEMPORARY VIEW {quoted_name(name)}{named} AS\n{query}"
 
 
 def change_of_feed(name: str, feed: str, fields: Sequence[Field]) -> str:

@@ -43,6 +43,8 @@ class CarriedOver:
     """What it would cost without the states."""
     declared: Mapping[str, tuple[Field, ...]]
     expected: Expected
+    values: Mapping[str, str]
+    """What calls of the moment and of the session are: those of the cycle, or of now where it had none."""
 
 
 def carried_over(rest: Rest) -> CarriedOver:
@@ -50,12 +52,13 @@ def carried_over(rest: Rest) -> CarriedOver:
     situation = rest.situation(changed=True)
     preparation, past = rest.preparation, rest.past(situation.plan)
     declared = preparation.declared(situation.sources)
+    engine = preparation.with_values(situation.engine, situation.sources, declared)
     catalog = Catalog.of(source.schema for source in situation.sources.values())
     arrivals = rest.known(situation.expected, situation.waiting)
     statistics = preparation.statistics_so_far(situation.sources, arrivals)
 
     def planned(with_states: Past) -> Planned:
-        return preparation.plan(catalog, declared, statistics, situation.engine, situation.after, with_states)
+        return preparation.plan(catalog, declared, statistics, engine, situation.after, with_states)
 
     new, anew = planned(past), planned(replace(past, rows={}))
     fitting = {step.name for step in past.kept(new.planning.memo).values()} if new.planning is not None else set()
@@ -70,4 +73,4 @@ def carried_over(rest: Rest) -> CarriedOver:
     old |= {snapshot_name(name, run) for name in changing for run in new.plan.runs}
     again = tuple(step for step in new.plan.steps if step.run > rest.done and old & set(step.reads()))
     told: Expected = {n: tuple((a.inserts, a.updates, a.deletes) for a in each) for n, each in arrivals.items()}
-    return CarriedOver(rest.done, new.plan, states, again, new.plan.rank, anew.plan.rank, declared, told)
+    return CarriedOver(rest.done, new.plan, states, again, new.plan.rank, anew.plan.rank, declared, told, engine.values)

@@ -1,7 +1,7 @@
-"""What the answers of a cycle depend on beside its inputs: the settings of Spark that change results.
+"""What the answers of a cycle depend on beside its inputs: the settings of Spark that change results, and its moment.
 
-They are written into the record of a cycle when it begins. A later run in another session, be it one that Slackwater
-has opened or one from a notebook, must have the same values.
+Both are written into the record of a cycle when it begins. A later run in another session, be it one that Slackwater
+has opened or one from a notebook, must have the same settings; the moment stays the cycle's own (see `moment.py`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from slackwater.errors import Place, UserError
 from slackwater.job.store import CycleRecord
 from slackwater.spark.settings import ANSI, TIME_ZONE, setting, settings_of_results
+from slackwater.sql.moments import instant
 
 if TYPE_CHECKING:
     from slackwater.spark.session import Session
@@ -24,6 +25,8 @@ class Conditions:
 
     settings: Mapping[str, str] = field(default_factory=dict)
     """Spark's settings that change results, by name; of a cycle of an earlier version none are known."""
+    moment: str | None = None
+    """When the cycle began, by Spark's clock, where a query asks for that."""
 
     @staticmethod
     def of_session(session: Session) -> Conditions:
@@ -33,7 +36,7 @@ class Conditions:
     @staticmethod
     def of_cycle(record: CycleRecord) -> Conditions:
         """Those that a cycle began with."""
-        return Conditions(record.settings)
+        return Conditions(record.settings, instant(record.pinned) if record.pinned else None)
 
     @property
     def time_zone(self) -> str | None:
@@ -46,13 +49,13 @@ class Conditions:
 
     def lines(self) -> list[str]:
         """In words, for plans and reports."""
-        if self.time_zone is None or self.ansi is None:
-            return []
-        return [f"time zone {self.time_zone}, ANSI mode {'on' if self.ansi else 'off'}"]
+        known = self.time_zone is not None and self.ansi is not None
+        told = [f"time zone {self.time_zone}, ANSI mode {'on' if self.ansi else 'off'}"] if known else []
+        return told if self.moment is None else [*told, f"as of {self.moment}, when the cycle began"]
 
     def as_value(self) -> dict[str, str | bool | None]:
         """For JSON."""
-        return {"time_zone": self.time_zone, "ansi": self.ansi}
+        return {"time_zone": self.time_zone, "ansi": self.ansi, "moment": self.moment}
 
 
 def check_settings(record: CycleRecord, session: Session, file: str) -> None:

@@ -128,6 +128,7 @@ class Cycles:
                 aggregates=tuple(sorted(engine.aggregates)),
                 by_key=engine.by_key,
                 settings=dict(conditions.settings),
+                pinned=dict(engine.values),
                 expected=_expected(planned.statistics, sources, self.config.timeline),
                 plan=checksum,
             )
@@ -211,7 +212,7 @@ class Cycles:
             static_cost=found.cost_anew,
         )
         answers = {name: _columns(fields) for name, fields in found.declared.items()}
-        cycle.revise(found.plan, revision, fingerprint(self.config), answers)
+        cycle.revise(found.plan, revision, fingerprint(self.config), answers, found.values)
         progress.note(f"the cycle goes on with the new text, from {found.plan.time(found.done + 1)} on")
 
 

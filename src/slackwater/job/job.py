@@ -50,6 +50,7 @@ from slackwater.job.forecasts import SourceForecast, forecasts, today
 from slackwater.job.history import History
 from slackwater.job.inputs import files_of, pinned_inputs
 from slackwater.job.manifest import Manifest, write_record
+from slackwater.job.moment import at_moment
 from slackwater.job.places import check_apart
 from slackwater.job.planning import Planned, bound_query
 from slackwater.job.prepare import Preparation
@@ -134,7 +135,9 @@ class Job:
 
     def planned(self) -> Planned:
         """The job planned now, with all that the planner found; nothing is written but counts of columns."""
-        return self._preparation.planned(self._preparation.sources_now())[0]
+        cycle = self.store.current()
+        values = cycle.record().pinned if cycle is not None else None
+        return self._preparation.planned(self._preparation.sources_now(), values)[0]
 
     def conditions(self) -> Conditions:
         """What answers depend on beside inputs: of the cycle that is under way or, if none is, as one would begin."""
@@ -512,12 +515,14 @@ class Job:
         return taken
 
     def _verification(self, cycle: Cycle, name: str, manifest: Manifest) -> Verification:
-        query, sources = self.config.queries[name], self._preparation.sources_of(cycle)
+        record, sources = cycle.record(), self._preparation.sources_of(cycle)
         pins = pinned_inputs(cycle, manifest.run, sources, pin=False)
-        fields = output_fields_of(cycle.record().answers[name])
+        fields = output_fields_of(record.answers[name])
+        catalog = Catalog.of(source.schema for source in sources.values())
+        query = at_moment(self.config.queries[name], catalog, record.pinned, record.aggregates)
         bound: Query | None = None
         with suppress(UserError):
-            bound = bound_query(query, Catalog.of(source.schema for source in sources.values()), fields)
+            bound = bound_query(query, catalog, fields)
         shelf = self.store.shelves[name]
         last = self.store.last_delivered(name)
         return Verification(query, shelf, sources, pins, manifest, fields, bound, self.config.tolerance, last)

@@ -21,6 +21,8 @@ from slackwater.cost.bill import EVEN, Bill
 from slackwater.cost.feedback import History
 from slackwater.cost.model import EngineCost
 from slackwater.errors import ParseError, UnsupportedError, UserError
+from slackwater.job.chance import check_chance
+from slackwater.job.moment import at_moment
 from slackwater.job.sections import JobConfig, JobQuery, Refresh
 from slackwater.memo.group import Group
 from slackwater.memo.memo import Memo
@@ -42,6 +44,7 @@ KEPT = 0.93
 """A plan that keeps anything must promise to cost less than this part of the text."""
 
 JOIN_ORDERS = "enumerate_join_orders"
+NO_VALUES: Mapping[str, str] = {}
 IDLE = "nothing that an early run could do pays"
 
 
@@ -99,7 +102,16 @@ def bound_query(
 
     Queries that are planned together are named by one canonicalizer, so that what they have in common is equal.
     """
-    bound = bind(query.text, catalog, file=query.file, declared=declared, aggregates=aggregates, ansi=ansi, ask=ask)
+    bound = bind(
+        query.text,
+        catalog,
+        file=query.file,
+        declared=declared,
+        aggregates=aggregates,
+        ansi=ansi,
+        ask=ask,
+        replaced=query.replaced,
+    )
     normalized = normalize(bound)
     check_types(normalized.relation, query.file)
     return (naming or Canonicalizer()).query(normalized)
@@ -120,10 +132,11 @@ def plan_job(
     past: Past | None = None,
     history: History = (),
     factors: Bill = EVEN,
+    values: Mapping[str, str] = NO_VALUES,
 ) -> Planned:
     """The plan of a job's cycle, by its refresh policy, its cluster's prices and, where named, by some methods only.
 
-    A cycle may have a timeline of its own and, where its rest is planned, a past.
+    A cycle may have a timeline of its own and, where its rest is planned, a past. `values` are those of its moment.
     """
     day = Day(timeline or config.timeline, past)
     refresh = config.refresh
@@ -134,7 +147,10 @@ def plan_job(
     reasons: dict[str, str] = {}
     for name, query in config.queries.items():
         try:
-            queries[name] = bound_query(query, catalog, declared[name], aggregates, naming, ansi=ansi, ask=ask)
+            pinned = at_moment(query, catalog, values, aggregates)
+            bound = bound_query(pinned, catalog, declared[name], aggregates, naming, ansi=ansi, ask=ask)
+            check_chance(bound, query.file)
+            queries[name] = bound
         except (UnsupportedError, ParseError) as error:  # Spark has read the text already
             if refresh is Refresh.INCREMENTAL_STRICT:
                 hint = "`refresh: auto` would compute it from scratch"

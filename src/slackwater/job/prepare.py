@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from slackwater.job.counting import Counting, SourceStatistics, is_current, show
 from slackwater.job.feedback import history_of
 from slackwater.job.forecasts import whole_cycles
 from slackwater.job.formats import check_formats
+from slackwater.job.moment import at_moment, check_types, name_a_moment
 from slackwater.job.pins import FilePin, listed
 from slackwater.job.planning import Planned, plan_job
 from slackwater.job.prices import ClusterPrices, cluster_of, read_prices
@@ -35,6 +37,7 @@ from slackwater.job.store import Cycle, Store
 from slackwater.job.verify import output_fields_of
 from slackwater.plan.past import Past
 from slackwater.spark.analyze import has_catalog_of_its_own, output_fields, user_aggregates
+from slackwater.spark.clock import check_no_text_is_a_moment, values_now
 from slackwater.spark.columns import columns_of_files, files_of_table
 from slackwater.spark.counting import is_plain
 from slackwater.spark.expressions import expression_type
@@ -50,12 +53,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Engine:
-    """What a session can do beside what every Spark can."""
+    """What a session can do beside what every Spark can, and the values that queries ask it for."""
 
     aggregates: frozenset[str] = frozenset()
     by_key: bool = False
     ansi: bool = True
     """Whether Spark raises an error where a number overflows."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """What calls of the moment and of the session are, as literals; nothing where no query has any."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +79,18 @@ class Preparation:
     history: History | None = None
     """What days before have counted; unless told the job's own cycles are asked, but not where sources are known."""
 
-    def planned(self, sources: Mapping[str, Source]) -> tuple[Planned, dict[str, tuple[Field, ...]], Engine]:
-        """The plan over the sources as they are, the columns that Spark sees in each answer, and what Spark can do."""
+    def planned(
+        self, sources: Mapping[str, Source], values: Mapping[str, str] | None = None
+    ) -> tuple[Planned, dict[str, tuple[Field, ...]], Engine]:
+        """The plan over the sources as they are, the columns that Spark sees in each answer, and what Spark can do.
+
+        `values` of calls such as now() are those of a cycle that has begun, or else of now.
+        """
         now = {name: source.listed() for name, source in sources.items()}
         declared = self.declared(sources)
         catalog = Catalog.of(source.schema for source in sources.values())
         statistics = self.known if self.known is not None else self._statistics(self.counted(sources, now), now)
-        engine = self._engine()
+        engine = self.with_values(replace(self._engine(), values=values or {}), sources, declared)
         planned = self.plan(catalog, declared, statistics, engine)
         return replace(planned, columns={name: source.fields for name, source in sources.items()}), declared, engine
 
@@ -88,6 +98,23 @@ class Preparation:
         session = self.session()
         ansi = Conditions.of_session(session).ansi is not False
         return Engine(user_aggregates(session), has_catalog_of_its_own(session), ansi)
+
+    def with_values(
+        self, engine: Engine, sources: Mapping[str, Source], declared: Mapping[str, Sequence[Field]]
+    ) -> Engine:
+        """With values of now, where a query asks for any and there are none yet; Spark checks what it is with them."""
+        asked = engine
+        if not engine.values and name_a_moment(self.config.queries.values()):
+            asked = replace(engine, values=values_now(self.session()))
+        pinned = {name: query for name, query in self.queries(sources, asked).items() if query.replaced}
+        for name, query in pinned.items():
+            check_types(query, declared[name], partial(output_fields, self.session(), query.sql, query.file))
+        return asked if pinned else engine
+
+    def queries(self, sources: Mapping[str, Source], engine: Engine) -> dict[str, JobQuery]:
+        """The queries with values in place of calls that depend on the moment or the session."""
+        tables = [source.schema for source in sources.values()]
+        return {n: at_moment(q, tables, engine.values, engine.aggregates) for n, q in self.config.queries.items()}
 
     @charged_to(Phase.PLANNING)
     def plan(
@@ -107,6 +134,7 @@ class Preparation:
             statistics,
             engine.aggregates,
             self.methods,
+            values=engine.values,
             states_by_key=engine.by_key,
             ansi=engine.ansi,
             ask=self._type_of,
@@ -146,6 +174,7 @@ class Preparation:
         check_declared(query.text, sources, query.file)
         check_relations(self.session(), query.sql, sources, query.file)
         fields = output_fields(self.session(), query.sql, query.file)
+        check_no_text_is_a_moment(self.session(), query.sql, query.file)
         _check_output_names(fields, query.file)
         return fields
 
@@ -267,9 +296,9 @@ class Preparation:
 
 def _check_output_names(declared: Sequence[Field], file: str | None) -> None:
     seen: set[str] = set()
-    for field in declared:
-        if field.name.lower() in seen:
+    for column in declared:
+        if column.name.lower() in seen:
             raise UserError(
-                f"the query returns two columns named `{field.name}`", place=Place(file), hint="give one an alias"
+                f"the query returns two columns named `{column.name}`", place=Place(file), hint="give one an alias"
             )
-        seen.add(field.name.lower())
+        seen.add(column.name.lower())

@@ -84,7 +84,7 @@ class Situation:
     @property
     def engine(self) -> Engine:
         ansi = Conditions.of_cycle(self.record).ansi is not False
-        return Engine(frozenset(self.record.aggregates), self.record.by_key, ansi)
+        return Engine(frozenset(self.record.aggregates), self.record.by_key, ansi, self.record.pinned)
 
 
 @dataclass(frozen=True)

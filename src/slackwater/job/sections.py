@@ -45,6 +45,7 @@ from slackwater.job.values import (
 )
 from slackwater.plan.plan import ONLY
 from slackwater.sql.statement import without_end
+from slackwater.sql.tokens import Replaced, text_with_replaced
 from slackwater.time.timeline import Timeline
 
 
@@ -217,6 +218,8 @@ class JobQuery:
     asked: QueryText
     output: OutputConfig
     deliver: str | tuple[str, ...]
+    replaced: tuple[Replaced, ...] = ()
+    """Parts of the text that stand for a value of the cycle's moment: see `moment.py`."""
 
     @property
     def text(self) -> str:
@@ -226,7 +229,7 @@ class JobQuery:
     @property
     def sql(self) -> str:
         """As a part of other statements."""
-        return without_end(self.text)
+        return without_end(text_with_replaced(self.text, self.replaced))
 
     @property
     def file(self) -> str | None:

@@ -97,6 +97,8 @@ class CycleRecord(Record):
     """Whether the session can keep states by key."""
     settings: dict[str, str] = Field(default={})
     """The settings of Spark that change results, as they were when the cycle began."""
+    pinned: dict[str, str] = Field(default={})
+    """The values of calls that depend on the moment or the session, as literals, where a query has any."""
     expected: Expected = Field(default={})
     revisions: tuple[RevisionRecord, ...] = ()
     fence: int = 0
@@ -200,12 +202,15 @@ class Cycle:
         revision: RevisionRecord,
         fingerprint: dict[str, str],
         answers: Mapping[str, Columns] | None = None,
+        pinned: Mapping[str, str] | None = None,
     ) -> None:
         """Puts a new plan for the rest in force, maybe with other answers: by the record, replaced by one rename."""
         record = self.record()
         if answers is not None:
             only, named = told_apart(answers)
             record = record.model_copy(update={"outputs": only or (), "queries": named})
+        if pinned is not None:
+            record = record.model_copy(update={"pinned": dict(pinned)})
         told = revision.model_copy(update={"plan": self.write_plan(plan, record.revision + 1)})
         news = {"revisions": (*record.revisions, told), "fingerprint": fingerprint}
         self.write_record(record.model_copy(update=news))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slackwater.algebra.relation import Limit, Query
@@ -14,8 +14,10 @@ from slackwater.engine.views import Files, view_of_files, view_of_query
 from slackwater.errors import Place, StateError
 from slackwater.figures import amount
 from slackwater.job.answers import options_to_read
+from slackwater.job.chance import undetermined
 from slackwater.job.inputs import check_inputs
 from slackwater.job.manifest import Manifest, OutputRecord
+from slackwater.job.moment import view_of_text
 from slackwater.job.pins import Pins
 from slackwater.job.sections import JobQuery
 from slackwater.job.shelf import Shelf
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 10
 """How many rows of each kind that differ are shown."""
 
+NO_DIFFERENCE = Difference((), ())
 BATCH, DELIVERED, UNCUT = "slackwater__batch", "slackwater__delivered", "slackwater__uncut"
 
 
@@ -51,15 +54,22 @@ class Verdict:
     """What is wrong with the output's link, in words; nothing where it shows the last answer."""
     shown: int | None = None
     """The run whose answer the output's path shows, where that is not the one that was verified."""
+    undetermined: str = ""
+    """Why the answer cannot be compared: its inputs do not determine it. Columns that they do determine are equal."""
 
     @property
     def equal(self) -> bool:
-        return self.difference.is_none
+        return not self.differs and not self.undetermined
+
+    @property
+    def differs(self) -> bool:
+        """Whether rows differ, in columns that can be compared."""
+        return not self.difference.is_none
 
     @property
     def sound(self) -> bool:
-        """Whether the answer is the batch answer, and the output's path shows the last one."""
-        return self.equal and not self.link
+        """Whether nothing is wrong: what can be compared is equal, and the output's path shows the last answer."""
+        return not self.differs and not self.link
 
     @property
     def about(self) -> str:
@@ -70,7 +80,10 @@ class Verdict:
     @property
     def outcome(self) -> str:
         """What came of it, in words."""
-        if self.equal:
+        if not self.differs and self.undetermined:
+            equal = f"; equal in {', '.join(f.name for f in self.fields)}" if self.fields else ""
+            return f"cannot be compared: {self.undetermined}{equal}"
+        if not self.differs:
             return "equal to the batch answer"
         missing, extra = len(self.difference.missing), len(self.difference.extra)
         more = " or more" if self.difference.cut else ""
@@ -84,11 +97,11 @@ class Verdict:
 
     def __repr__(self) -> str:
         lines = [f"{self.about}: {self.outcome}", *([self.link] if self.link else [])]
-        return "\n".join(lines if self.equal else [*lines, self.table().as_text()])
+        return "\n".join(lines if not self.differs else [*lines, self.table().as_text()])
 
     def _repr_html_(self) -> str:
         link = paragraph(self.link) if self.link else ""
-        table = "" if self.equal else self.table().as_html()
+        table = self.table().as_html() if self.differs else ""
         return paragraph(f"{self.about}: {self.outcome}") + link + table
 
 
@@ -116,7 +129,7 @@ class Verification:
         """The inputs by the names that the query uses, the batch answer, and the answer that was delivered."""
         for source in self.sources.values():
             yield from source.whole(source.name, [pins.get(source.name, ()) for pins in self.pins])
-        yield view_of_query(BATCH, self.query.sql)
+        yield view_of_text(BATCH, self.query, [field.name for field in self.fields])
         yield self._delivered()
 
     def _delivered(self) -> str:
@@ -137,13 +150,21 @@ class Verification:
         self._check_there()
         for view in self.views():
             run_statement(session, view)
-        found = difference(session, BATCH, DELIVERED, self.fields, tolerance=self.tolerance, sample=sample)
+        fields, reason = self.fields, ""
+        found = self._difference(session, fields, sample)
         ties = 0
         if not found.is_none and sample is None and self._only_ties(session, found):
-            ties, found = len(found.extra), replace(found, missing=(), extra=())
+            ties, found = len(found.extra), NO_DIFFERENCE
+        by_chance = None if found.is_none else undetermined(self.query, self.bound, self.fields)
+        if by_chance is not None:
+            fields, reason = by_chance.comparable, by_chance.reason
+            found = self._difference(session, fields, sample) if fields else NO_DIFFERENCE
         check_inputs(self.sources, self.pins)
         rows, (link, shown) = self.answer.rows, self._link()
-        return Verdict(self.manifest.run, self.manifest.time, rows, self.fields, found, sample, ties, link, shown)
+        return Verdict(self.manifest.run, self.manifest.time, rows, fields, found, sample, ties, link, shown, reason)
+
+    def _difference(self, session: Session, fields: Sequence[Field], sample: float | None) -> Difference:
+        return difference(session, BATCH, DELIVERED, fields, tolerance=self.tolerance, sample=sample)
 
     def _link(self) -> tuple[str, int | None]:
         """What is wrong with the output's link and, if it rightly shows the answer of another run, of which."""

@@ -16,11 +16,12 @@ from pathlib import Path
 from slackwater.algebra.relation import Relation
 from slackwater.engine.by_key import buckets_of, directory_by_key, drop, read_by_key, write_by_key
 from slackwater.engine.program import Compiled, compile_step, layout_names, saved_fields
-from slackwater.engine.views import Files, view_of_files, view_of_query
+from slackwater.engine.views import Files, view_of_files
 from slackwater.job.answers import options_to_write
 from slackwater.job.checking import Check, pending_checks
 from slackwater.job.data_files import all_whole, files_beside
 from slackwater.job.manifest import Manifest, OutputRecord, StateRecord
+from slackwater.job.moment import at_moment, view_of_text
 from slackwater.job.pins import FilePin, Pins
 from slackwater.job.planning import text_name
 from slackwater.job.sections import JobConfig, JobQuery
@@ -329,7 +330,13 @@ class Work:
         is_text = self.is_text(compiled.step)
         for source in (source for source in self.sources.values() if source.upserts is not None):
             yield from views_of_upserts(source, self._pins_of(source), compiled.reads, whole=is_text)
-        yield from (view_of_query(view, query.sql) for view, query in self._texts.items() if view in compiled.reads)
+        for view in sorted(self._texts.keys() & compiled.reads):
+            yield self._view_of_text(view, self._texts[view])
+
+    def _view_of_text(self, view: str, query: JobQuery) -> str:
+        record, tables = self.cycle.record(), [source.schema for source in self.sources.values()]
+        pinned = at_moment(query, tables, record.pinned, record.aggregates)
+        return view_of_text(view, pinned, [name for name, _ in record.answers[query.name]])
 
     def _state_view(self, name: str) -> tuple[str, ...]:
         """With its columns: Spark would look them up in the files, by a job of its own."""

@@ -15,12 +15,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from slackwater.errors import Place, UnsupportedError
 from slackwater.spark.analyze import analyzed
+from slackwater.sql.statement import without_end
 from slackwater.sql.undeclared import is_readable, undeclared
 
 # As Spark prints a plan that it has parsed: `'UnresolvedRelation [shop, sales], [], false`, `CTE [a, b]`.
 _RELATION = re.compile(r"UnresolvedRelation \[(.*?)\], \[")
 _WITH_NAMES = re.compile(r"\bCTE \[(.*?)\]$", re.MULTILINE)
 _ALL_NAMES = 2**31 - 1
+_ANALYZED, _OPTIMIZED = "== Analyzed Logical Plan ==", "== Optimized Logical Plan =="
 _VARIABLE = re.compile(r"variablereference\(([\w.]+)=")
 
 
@@ -42,6 +44,15 @@ def check_relations(session: SparkSession, text: str, sources: Iterable[str], fi
     if variable := _VARIABLE.search(resolved):
         message = f"the query reads the variable `{variable[1]}` of the session, which no run pins"
         raise UnsupportedError(message, place=Place(file), hint="write the value itself")
+
+
+def plans_of(session: SparkSession, text: str, file: str | None = None) -> tuple[str, str]:
+    """A query's plan as parsed and as analyzed, in Spark's own print; through Spark Connect, long lists are cut."""
+    plans = _plans(analyzed(session, text, file))
+    if plans is not None:
+        return plans
+    parsed, _, rest = str(session.sql(f"EXPLAIN EXTENDED {without_end(text)}").collect()[0][0]).partition(_ANALYZED)
+    return parsed, rest.partition(_OPTIMIZED)[0]
 
 
 def _plans(frame: DataFrame) -> tuple[str, str] | None:

@@ -39,6 +39,7 @@ from slackwater.sql.decorrelate import decorrelate
 from slackwater.sql.items import ordinal
 from slackwater.sql.parse import parse
 from slackwater.sql.scope import Scope
+from slackwater.sql.tokens import Replaced
 from slackwater.sql.typing import AskType
 from slackwater.sql.workbench import Workbench
 
@@ -52,15 +53,17 @@ def bind(
     aggregates: Iterable[str] = (),
     ansi: bool = True,
     ask: AskType | None = None,
+    replaced: Sequence[Replaced] = (),
 ) -> Query:
     """A query's relation, free of correlation.
 
     `declared` is Spark's analysis of the same text (names, types); `aggregates` names a user's own aggregate functions,
-    `ansi` is Spark's mode, and `ask` asks Spark for the types of functions that we do not know.
+    `ansi` is Spark's mode, and `ask` asks Spark for the types of functions that we do not know. `replaced` are parts of
+    the text that stand for something else, such as a pinned value.
     """
     context = Context(catalog, file, AGGREGATES | {name.lower() for name in aggregates}, ansi, ask)
     try:
-        bound = QueryBinder(context).bind(parse(text, file), None)
+        bound = QueryBinder(context).bind(parse(text, file, replaced), None)
         relation = decorrelate(bound.relation, context.factory)
     except RecursionError:
         raise UnsupportedError("a query nested this deeply is not supported", place=Place(file)) from None
@@ -70,6 +73,13 @@ def bind(
             raise BindError(f"Spark sees {len(declared)} columns in this query, Slackwater {len(outputs)}")
         outputs = tuple(Output(f.name, o.column, f.type) for f, o in zip(declared, outputs, strict=True))
     return Query(relation, outputs, bound.order)
+
+
+def bare_calls(text: str, catalog: Catalog, aggregates: Iterable[str] = ()) -> frozenset[int]:
+    """Where a query calls functions such as current_date by a bare name: no column of a FROM clause has it."""
+    context = Context(catalog, None, AGGREGATES | {name.lower() for name in aggregates})
+    QueryBinder(context).bind(parse(text), None)
+    return frozenset(context.bare_calls)
 
 
 @dataclass

@@ -66,6 +66,8 @@ class Context:
     ask: AskType | None = None
     """Asks Spark for types that we do not know; None where there is no Spark."""
     factory: ColumnFactory = field(default_factory=ColumnFactory)
+    bare_calls: set[int] = field(default_factory=set)
+    """Where functions such as current_date are called without parentheses, by offset in the text."""
 
     def is_aggregate(self, node: exp.Expr) -> bool:
         """Whether a call combines rows, by Spark's list and the user's."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 
 from sqlglot import TokenType, exp
 from sqlglot.errors import ErrorLevel, TokenError
@@ -16,19 +17,23 @@ from sqlglot.errors import ParseError as SyntaxFault
 
 from slackwater.errors import ParseError, Place, UnsupportedError, UserError
 from slackwater.sql.spark4 import Spark4, as_spark_reads
+from slackwater.sql.tokens import Replaced, with_replaced
 
 _MARKERS = (TokenType.PLACEHOLDER, TokenType.PARAMETER, TokenType.COLON)
 _EXPECTED = "Slackwater plans SELECT, VALUES and WITH … SELECT"
 
 
-def parse(text: str, file: str | None = None) -> exp.Expr:
-    """One query; anything else is a `ParseError` or is refused by name."""
+def parse(text: str, file: str | None = None, replaced: Sequence[Replaced] = ()) -> exp.Expr:
+    """One query; anything else is a `ParseError` or is refused by name.
+
+    Parts of the text that are replaced keep their places.
+    """
     # A statement that sqlglot does not model is refused below; its own warning would be noise.
     logging.getLogger("sqlglot").setLevel(logging.ERROR)
     places = _Places(text, file)
     dialect = Spark4()
     try:
-        tokens = dialect.tokenize(text)
+        tokens = with_replaced(dialect.tokenize(text), replaced)
         read = dialect.parser(error_level=ErrorLevel.RAISE).parse(tokens, text)
     except SyntaxFault as fault:
         raise places.syntax_error(fault) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from slackwater.algebra.functions import AGGREGATES, GENERATORS, WINDOW_ONLY
+from slackwater.algebra.functions import AGGREGATES, CALLED_BARE, GENERATORS, WINDOW_ONLY
 from slackwater.algebra.scalar import Scalar, function_name
 from slackwater.errors import UserError
 from slackwater.sql.parse import parse
@@ -35,6 +35,7 @@ def _refused_function(tree: exp.Expr) -> str | None:
     if tree.find(exp.Window):
         return "has a window, and must be about one record"
     scalar = Scalar(tree, frozenset())
-    if scalar.is_random or scalar.is_pinned:
+    bare = {column.name.lower() for column in tree.find_all(exp.Column) if not column.table}
+    if scalar.is_random or scalar.is_pinned or bare & (CALLED_BARE - {"user"}):  # a column may well be called user
         return "has another value whenever it is computed"
     return None

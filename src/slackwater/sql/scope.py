@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from slackwater.algebra.functions import CALLED_BARE
 from slackwater.algebra.schema import Column
 from slackwater.algebra.types import UNKNOWN
 from slackwater.errors import BindError, did_you_mean
@@ -93,6 +94,8 @@ class Resolver:
     file: str | None = None
     aliases_first: Aliases = NO_ALIASES
     aliases_last: Aliases = NO_ALIASES
+    bare_calls: set[int] = field(default_factory=set)
+    """Where functions are called by a bare name, by offset in the text."""
 
     def resolve(self, node: exp.Column) -> exp.Expr:
         """The tree a written column stands for: a column leaf by id, a field of one, or an alias's expression."""
@@ -101,6 +104,9 @@ class Resolver:
             return alias
         if (local := self._in_scope(self.scope, parts, node)) is not None:
             return local
+        if len(parts) == 1 and parts[0].lower() in CALLED_BARE:
+            self.bare_calls.update(int(part.meta["start"]) for part in node.parts if "start" in part.meta)
+            return exp.func(parts[0].lower())
         for aliases in (self.aliases_last, self.aliases_first):
             if (alias := self._alias(aliases, parts, node)) is not None:
                 return alias

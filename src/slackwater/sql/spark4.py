@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
+from sqlglot.parsers.spark import SparkParser
 
 LONG = 100
 """The most operands of an AND or OR that stay as deep as they are written."""
 
 
 class Spark4(Spark):
-    """Spark as of version 4: a quote inside a string may be written twice."""
+    """Spark as of version 4.
+
+    A quote inside a string may be written twice. A bare `current_date` is a name like any other: it means a column, and
+    a function only where there is none.
+    """
 
     class Tokenizer(Spark.Tokenizer):
         """The same words, with one more way to escape a quote."""
 
         STRING_ESCAPES = ["'", '"', "\\"]  # noqa: RUF012
+
+    class Parser(SparkParser):
+        """The same grammar, without words that are functions by themselves."""
+
+        NO_PAREN_FUNCTIONS: ClassVar = {}
 
 
 def as_spark_reads(statement: exp.Expr) -> exp.Expr:

@@ -1,6 +1,9 @@
-"""The words of a query's text: what a tokenizer sees, without comments and white space."""
+"""The words of a query's text: what a tokenizer sees, without comments and white space; parts of it replaced."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from sqlglot import Token
 from sqlglot.errors import TokenError
@@ -37,3 +40,40 @@ def without_comments(text: str) -> str:
 def _spaced(word: str) -> str:
     """Words that are one token, such as GROUP BY, with one space between them."""
     return " ".join(word.split()) if word[0].isalpha() and not word.endswith(("'", '"')) else word
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """A part of a text, from an offset up to another, and the expression that stands for it."""
+
+    start: int
+    end: int
+    sql: str
+
+
+def text_with_replaced(text: str, parts: Sequence[Replaced]) -> str:
+    """The text with its parts replaced."""
+    for part in sorted(parts, key=lambda part: part.start, reverse=True):
+        text = f"{text[: part.start]}{part.sql}{text[part.end :]}"
+    return text
+
+
+def with_replaced(tokens: Sequence[Token], parts: Sequence[Replaced]) -> list[Token]:
+    """The tokens with parts of their text replaced; what is new has the place of what it stands for."""
+    starting = {part.start: part for part in parts}
+    found: list[Token] = []
+    end = 0
+    for token in tokens:
+        if token.start < end:
+            continue
+        if (part := starting.get(token.start)) is None:
+            found.append(token)
+        else:
+            found += _placed(part, token)
+            end = part.end
+    return found
+
+
+def _placed(part: Replaced, at: Token) -> Iterator[Token]:
+    for token in tokens_of(part.sql) or ():
+        yield Token(token.token_type, token.text, at.line, at.col, part.start, part.end - 1)

@@ -8,7 +8,7 @@ are lowered here; aggregates and windows in modules of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -61,13 +61,13 @@ class Workbench:
     # --- names ---------------------------------------------------------------------------------------------------
 
     def resolver(self, aliases_first: Aliases = NO_ALIASES, aliases_last: Aliases = NO_ALIASES) -> Resolver:
-        return Resolver(self.scope, self.context.file, aliases_first, aliases_last)
+        return Resolver(self.scope, self.context.file, aliases_first, aliases_last, self.context.bare_calls)
 
     def resolve(self, tree: exp.Expr, resolver: Resolver | None = None) -> exp.Expr:
         """The tree with ids for names and placeholders for sub-queries, parentheses tidied."""
         names = resolver or self.resolver()
         # An aggregate works on the rows below it, which no alias has reached.
-        inside_aggregate = Resolver(names.scope, names.file, aliases_last=names.aliases_first)
+        inside_aggregate = replace(names, aliases_first=NO_ALIASES, aliases_last=names.aliases_first)
 
         def visit(node: exp.Expr, names: Resolver) -> exp.Expr:
             match node:
