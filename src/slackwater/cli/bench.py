@@ -11,6 +11,7 @@ from rich.text import Text
 
 from slackwater.bench.frontend import FrontEndTimes, percentile, time_front_end
 from slackwater.bench.workloads import workload
+from slackwater.cli.bench_bookkeeping import bookkeeping
 from slackwater.cli.bench_choice import choice
 from slackwater.cli.bench_effectiveness import effectiveness
 from slackwater.cli.bench_estimates import estimates
@@ -27,7 +28,18 @@ STAGES = ("bind", "normalize", "canonical", "emit", "total")
 
 
 @click.group(
-    commands=(planning, progressive, maintenance, choice, effectiveness, sharing, wrong_day, recovery, estimates)
+    commands=(
+        planning,
+        progressive,
+        maintenance,
+        choice,
+        effectiveness,
+        sharing,
+        wrong_day,
+        recovery,
+        estimates,
+        bookkeeping,
+    )
 )
 def bench() -> None:
     """Measure Slackwater itself."""

@@ -100,16 +100,22 @@ def status(output: Output, path: Path | None) -> None:
 
 @click.command()
 @click.option("--steps", is_flag=True, help="Show every step, with what was expected of it.")
+@click.option(
+    "--cycles", type=click.IntRange(min=1), default=30, show_default=True, metavar="N", help="Only the last N cycles."
+)
+@click.option("--all", "every", is_flag=True, help="All cycles.")
 @takes_job
 @reporting
 @click.pass_obj
-def history(output: Output, steps: bool, path: Path | None) -> None:
+def history(output: Output, steps: bool, cycles: int, every: bool, path: Path | None) -> None:
     """Show what runs have cost: time, CPU, rows and bytes, beside what the plan expected.
 
     Of finished cycles also what the best known alternative would have cost: see `verify --measure`.
     """
     job = Job.open(path)
-    output.report(HistoryReport(job.history(), steps, tuple(job.regrets())))
+    last = None if every else cycles
+    earlier = 0 if last is None else max(0, len(job.store.cycles()) - last)
+    output.report(HistoryReport(job.history(last), steps, tuple(job.regrets(last)), earlier))
 
 
 @click.command()

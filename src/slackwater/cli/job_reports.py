@@ -272,6 +272,8 @@ class HistoryReport:
     runs: History
     steps: bool
     regrets: tuple[Regret, ...] = ()
+    earlier: int = 0
+    """How many cycles before these are not shown."""
 
     def as_json(self) -> Json:
         cycles: list[Json] = [
@@ -285,12 +287,15 @@ class HistoryReport:
             }
             for each in self.regrets
         ]
-        return {"runs": [_run_as_json(*each) for each in self.runs.entries], "cycles": cycles}
+        runs: list[Json] = [_run_as_json(*each) for each in self.runs.entries]
+        return {"runs": runs, "cycles": cycles, "earlier_cycles": self.earlier}
 
     def as_text(self) -> RenderableType:
         if not self.runs:
             return Text("no run is committed yet")
         parts: list[RenderableType] = [rich_table(self.runs.table())]
+        if self.earlier:
+            parts.append(Text(f"{counted(self.earlier, 'earlier cycle')} not shown; --all shows all"))
         if self.regrets:
             parts += [Text(), _regrets_table(self.regrets)]
         for manifest, account, _ in self.runs.entries if self.steps else ():

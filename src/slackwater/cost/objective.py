@@ -13,6 +13,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, total_ordering
+from math import inf
 from typing import Protocol, Self
 
 from slackwater.errors import UserError
@@ -102,10 +103,13 @@ class Ranked:
 
 
 def scale(objective: Objective, runs: int) -> Callable[[int, float], Cost]:
-    """How a cost that falls on a run counts: one number for a weighted sum, a vector for any other objective."""
+    """How a cost that falls on a run counts: one number for a weighted sum, a vector for any other objective.
+
+    What is impossible, and so costs infinitely much, is so at every price.
+    """
     if isinstance(objective, WeightedSum):
         weights = objective.weights
-        return lambda run, cost: weights[run - 1] * cost
+        return lambda run, cost: weights[run - 1] * cost if cost < inf else inf
     return lambda run, cost: Ranked(at(run, cost, runs), objective)
 
 

@@ -17,7 +17,7 @@ from slackwater.job.store import Cycle, Store
 
 def history_of(store: Store) -> History:
     """The last cycles, the one under way included."""
-    days = (_day(list(_in_order(cycle))) for cycle in store.cycles()[-DAYS:])
+    days = (_day(list(_in_order(cycle))) for cycle in store.cycles(last=DAYS))
     return tuple(day for day in days if day.seen)
 
 

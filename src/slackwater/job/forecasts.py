@@ -16,6 +16,9 @@ from slackwater.job.manifest import Manifest
 from slackwater.job.sections import JobConfig
 from slackwater.job.store import Store
 
+DAYS = 70
+"""The last cycles that are asked: ten weeks, so that every day of the week has more than a forecast goes by."""
+
 
 @dataclass(frozen=True)
 class SourceForecast:
@@ -32,8 +35,8 @@ def today() -> date:
 
 
 def whole_cycles(store: Store, runs: int) -> list[list[Manifest]]:
-    """The manifests of the cycles that went through, and that can still be read."""
-    return [manifests for cycle in store.cycles() if len(manifests := cycle.readable()) == runs]
+    """The manifests of those of the last cycles that went through, and that can still be read."""
+    return [manifests for cycle in store.cycles(last=DAYS) if len(manifests := cycle.readable()) == runs]
 
 
 def days_of(source: str, cycles: Sequence[Sequence[Manifest]]) -> list[Day]:

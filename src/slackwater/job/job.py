@@ -415,9 +415,9 @@ class Job:
         following_run = following(self._cycles, self._calendar())
         return replace(found, following=following_run, at_work=at_work(self.store, cycle))
 
-    def history(self) -> History:
-        """All committed runs, of all cycles, whose manifests are not damaged."""
-        return self.history_of([manifest for cycle in self.store.cycles() for manifest in cycle.readable()])
+    def history(self, last: int | None = None) -> History:
+        """The committed runs of all cycles, or of the last ones, whose manifests are not damaged."""
+        return self.history_of([manifest for cycle in self.store.cycles(last) for manifest in cycle.readable()])
 
     def history_of(self, runs: Sequence[Manifest]) -> History:
         """Some committed runs, with their accounts."""
@@ -425,9 +425,9 @@ class Job:
         verified = [verified_of(self.store.cycle(manifest.cycle), manifest) for manifest in runs]
         return History(tuple(runs), tuple(accounts), tuple(verified), tuple(self.config.queries))
 
-    def regrets(self) -> list[Regret]:
-        """What finished cycles cost beside the best that is known of the same inputs."""
-        return regrets(finished_cycles(self.store.cycles()))
+    def regrets(self, last: int | None = None) -> list[Regret]:
+        """What finished cycles, all or the last ones, cost beside the best that is known of the same inputs."""
+        return regrets(finished_cycles(self.store.cycles(last)))
 
     def calibrate(
         self,

@@ -63,7 +63,7 @@ def listed(directory: Path) -> tuple[FilePin, ...]:
         raise UserError(
             "no such directory", place=Place(str(directory)), hint="a source's `path` must exist, even if it is empty"
         )
-    found = tuple(sorted(_files(directory, directory), key=lambda pin: pin.path))
+    found = tuple(sorted(_files(str(directory)), key=lambda pin: pin.path))
     _check_names(directory, found)
     return found
 
@@ -92,11 +92,11 @@ def _partition_keys(path: str) -> tuple[str, ...]:
     return tuple(part.partition("=")[0] for part in path.split("/")[:-1] if "=" in part)
 
 
-def _files(directory: Path, base: Path) -> Iterator[FilePin]:
+def _files(directory: str, within: str = "") -> Iterator[FilePin]:
     try:
         entries = list(os.scandir(directory))
     except OSError as error:
-        raise UserError(f"cannot be read: {error.strerror}", place=Place(str(directory))) from None
+        raise UserError(f"cannot be read: {error.strerror}", place=Place(directory)) from None
     for entry in entries:
         if _is_hidden(entry.name):
             continue
@@ -109,10 +109,9 @@ def _files(directory: Path, base: Path) -> Iterator[FilePin]:
         except OSError as error:
             raise UserError(f"cannot be read: {error.strerror}", place=Place(entry.path)) from None
         if stat.S_ISDIR(status.st_mode):
-            yield from _files(Path(entry.path), base)
+            yield from _files(entry.path, f"{within}{entry.name}/")
         else:
-            path = Path(entry.path).relative_to(base).as_posix()
-            yield FilePin.of(path, status)
+            yield FilePin.of(f"{within}{entry.name}", status)
 
 
 def _is_hidden(name: str) -> bool:

@@ -16,10 +16,11 @@ seen with some of its files.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
@@ -329,19 +330,22 @@ class Store:
     def prices_file(self) -> Path:
         return self.state / "prices.json"
 
-    def cycles(self) -> list[Cycle]:
-        """All cycles that have begun, the latest last."""
-        if not self.state.is_dir():
-            return []
-        return [cycle for cycle in self._cycles() if cycle.has_begun]
+    def cycles(self, last: int | None = None) -> list[Cycle]:
+        """The cycles that have begun, all or the last ones; the latest last."""
+        return list(islice(self.latest_cycles(), last))[::-1]
+
+    def latest_cycles(self) -> Iterator[Cycle]:
+        """The cycles that have begun, the latest first; who needs few of them looks at few directories."""
+        return (cycle for cycle in reversed(self._cycles()) if cycle.has_begun)
 
     def _cycles(self) -> list[Cycle]:
+        if not self.state.is_dir():
+            return []
         numbered = [(int(m[1]), path) for path in self.state.iterdir() if (m := _CYCLE.match(path.name))]
         return [Cycle(number, path, self.lock) for number, path in sorted(numbered)]
 
     def current(self) -> Cycle | None:
-        cycles = self.cycles()
-        return cycles[-1] if cycles else None
+        return next(self.latest_cycles(), None)
 
     def cycle(self, number: int) -> Cycle:
         return Cycle(number, self.state / f"cycle-{number}", self.lock)
@@ -350,7 +354,7 @@ class Store:
 
     def last_delivered(self, query: str) -> OutputRecord | None:
         """The answer of the last run that has delivered one of a query, shown already or not."""
-        for cycle in reversed(self.cycles()):
+        for cycle in self.latest_cycles():
             delivered = [m.answers[query] for m in cycle.readable() if query in m.answers]
             if delivered:
                 return delivered[-1]
@@ -367,10 +371,10 @@ class Store:
 
     # --- what is left over -------------------------------------------------------------------------------------------
 
-    def named(self) -> set[Path]:
-        """The directories that manifests name, of states and of answers, and the answers that are shown."""
+    def named(self, cycles: Iterable[Cycle]) -> set[Path]:
+        """The directories that manifests of cycles name, of states and of answers, and the answers that are shown."""
         found = {shelf.shown for shelf in self.shelves.values() if shelf.shown is not None}
-        for manifest in (m for cycle in self.cycles() for m in cycle.readable()):
+        for manifest in (m for cycle in cycles for m in cycle.readable()):
             found |= {self.state / part for state in manifest.states.values() for part in state.parts}
             for query, answer in manifest.answers.items():
                 if query in self.shelves:  # the job may have had others
@@ -378,8 +382,8 @@ class Store:
         return found
 
     def attempts(self, cycle: Cycle, run: int) -> list[Path]:
-        """What attempts at a run have left that no manifest names."""
-        named = self.named()
+        """What attempts at a run have left that no manifest names; only its own cycle could."""
+        named = self.named([cycle])
         kept = {path.parent for path in named}
         found = [path for path in cycle.attempts(run) if path not in kept]
         return [*found, *(path for path in self._answers(f"{cycle.number}-{run}-") if path not in named)]
@@ -389,7 +393,7 @@ class Store:
 
     def leftovers(self) -> list[Path]:
         """What interrupted runs have left: nothing that a manifest names, nor one that is damaged might name."""
-        named = self.named()
+        named = self.named(self.cycles())
         kept = {path.parent for path in named}
         current = self.current()
         spared = [f"{run}-" for run in current.damaged()] if current is not None else []

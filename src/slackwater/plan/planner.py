@@ -36,7 +36,7 @@ from slackwater.search.choose import KEPT, Choice, Chooser, Forced
 from slackwater.search.explore import Budget, Explorer
 from slackwater.search.relational import RelationalExplorer
 from slackwater.search.share import Sharing
-from slackwater.search.space import Key, Space, Start
+from slackwater.search.space import Key, Space, Start, shortened
 from slackwater.search.speed_ups import SYMMETRY, SlowExplorer, checked_names
 from slackwater.search.trace import Trace
 from slackwater.time.forms import Form
@@ -169,7 +169,7 @@ def plan_queries(
         objective.rank(cost)[0],
         objective.rank(batch.cost)[0],
         tuple(sorted({rule for choice in best.choices.values() for rule in choice.rules})),
-        tuple(trace.limits),
+        (*trace.limits, *([short] if (short := shortened(timeline, rest.start)) else [])),
         timeline.weights,
         settings.model.factors,
         settings.model.unit,

@@ -3,12 +3,16 @@
 A node is a cell computed at a run; its ways are the alternatives, each with its own price and the nodes it reads. Nodes
 are numbered inputs first, so that costs flow from low numbers to high ones. Prices are worked out once; what a sub-plan
 costs is not here but in `choose`, for it depends on which states are shared.
+
+A cell can be computed at every run from that on which brings its data. Over a long schedule those are too many nodes:
+there a cell is computed at most `LAG` runs later, and after that loaded from one of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from math import inf
 
 from slackwater.algebra.relation import Relation
 from slackwater.cost.model import CostModel
@@ -18,6 +22,11 @@ from slackwater.search.cells import Cell, Cells
 from slackwater.time.timeline import Timeline
 
 BATCH_RULE = "snapshot_of_operator"
+
+LONG = 40
+"""A schedule with more runs to plan is long."""
+LAG = 12
+"""In a long schedule, the runs after the one that brings its data at which a cell can still be computed."""
 
 Key = tuple[Cell, int]
 """A cell, and the run that computes it."""
@@ -29,6 +38,16 @@ class Start:
 
     run: int = 1
     kept: frozenset[Key] = frozenset()
+
+
+def shortened(timeline: Timeline, start: Start) -> str | None:
+    """What is left out of the space because the schedule is long, in words; None where nothing is."""
+    left = timeline.last - start.run + 1
+    if left <= LONG:
+        return None
+    return (
+        f"{left} runs to plan: what arrives is used within {LAG} runs, or from a state that is kept within {LAG} runs"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +67,7 @@ class Node:
     key: Key
     ways: tuple[Way, ...]
     own: float
-    """The price of reading it, where it is a source."""
+    """The price of reading it, where it is a source; infinite where it can only be loaded."""
     save: float
     load: float
     earlier: tuple[int, ...] = ()
@@ -83,6 +102,7 @@ class Space:
         """Only batch plans: snapshots from snapshots, nothing kept from run to run."""
         self.early_is_best = early_is_best
         self.start = start or Start()
+        self.lag = LAG if not batch and shortened(timeline, self.start) else timeline.last
         self._kept: dict[Cell, list[int]] = {}
         for cell, run in sorted(self.start.kept, key=lambda key: -key[1]):
             self._kept.setdefault(cell, []).append(run)
@@ -116,7 +136,8 @@ class Space:
         """The runs before one at which a cell might be computed and saved for it, or was; the latest first."""
         if self.batch or self._is_at_hand(cell):
             return ()
-        runs = range(run - 1, self.first_run(cell) - 1, -1)
+        first = self.first_run(cell)
+        runs = range(min(run - 1, first + self.lag), first - 1, -1)
         return (*(runs[-1:] if self.early_is_best else runs), *self._kept.get(cell, ()))
 
     def _is_at_hand(self, cell: Cell) -> bool:
@@ -135,9 +156,10 @@ class Space:
             return None
         self._numbers[key] = -1
         earlier = tuple(n for e in self.earlier_runs(cell, run) if (n := self._visit(cell, e)) is not None)
-        ways = tuple(self._ways(cell, run))
         at_hand = self._is_at_hand(cell)
-        if not ways and not at_hand:
+        too_late = self._is_too_late(cell, run)
+        ways = () if too_late else tuple(self._ways(cell, run))
+        if not ways and not at_hand and not (too_late and earlier):
             self._numbers[key] = None
             return None
         size = self.cells.estimate(cell)
@@ -147,7 +169,7 @@ class Space:
             Node(
                 key,
                 ways,
-                self.model.scan(cell.form, size) if at_hand and not nothing else 0.0,
+                self.model.scan(cell.form, size) if at_hand and not nothing else inf if too_late else 0.0,
                 0.0 if at_hand else self.model.save(cell.form, size),
                 0.0 if at_hand else self.model.load(cell.form, size),
                 earlier,
@@ -158,6 +180,10 @@ class Space:
         for source in dict.fromkeys(source for way in ways for source in way.inputs):
             self.nodes[source].readers.append(number)
         return number
+
+    def _is_too_late(self, cell: Cell, run: int) -> bool:
+        """Whether a cell can only be loaded at a run of a long schedule; what never changes can always be computed."""
+        return cell.interval > 0 and run - self.first_run(cell) > self.lag and not self._is_at_hand(cell)
 
     def _add(self, key: Key, node: Node) -> int:
         self.nodes.append(node)
