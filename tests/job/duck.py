@@ -110,7 +110,7 @@ def _data_files(path: Path) -> list[Path]:
 def _translated(sql: str) -> str:
     (found,) = sqlglot.transpile(sql, read="spark", write="duckdb")
     bigint = re.sub(r"(GENERATE_SERIES\(TRY_CAST\(1 AS BIGINT\), )(\w+)\)", r"\1CAST(\2 AS BIGINT))", found)
-    return bigint.replace("RAISE_ERROR(", "ERROR(")
+    return bigint.replace("RAISE_ERROR(", "ERROR(").replace("XXHASH64(", "HASH(")
 
 
 # --- in place of slackwater.spark ------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ A new kind of promise is a class here that follows `Promise`; `slackwater.job.pr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
@@ -19,7 +20,9 @@ from slackwater.cost.width import STRING
 from slackwater.engine.views import ADDING, CHANGE_TYPE, TAKING, TIMES, quoted_name, quoted_text
 
 BEFORE, AFTER = "update_preimage", "update_postimage"
-PROMISE, ROW = "slackwater__promise", "slackwater__row"
+PROMISE, ROW, HASH = "slackwater__promise", "slackwater__row", "slackwater__hash"
+MOST_SENT = 1_000_000
+"""New rows, or their hashes, that are sent to every worker."""
 
 Value: TypeAlias = int | str
 
@@ -43,6 +46,13 @@ class Rows:
     new: str
     earlier: str | None
     is_feed: bool
+    added: float = math.inf
+    taken: float = math.inf
+    """New rows that come, and those that take others away, as far as that is known."""
+
+    def sending(self, rows: float) -> str:
+        """A hint to send the new rows to where the others are read, instead of moving all of them; if they are few."""
+        return "/*+ BROADCAST(n) */ " if rows <= MOST_SENT else ""
 
     @property
     def weight(self) -> str:
@@ -150,10 +160,11 @@ class Key:
         return self.columns
 
     def offenders(self, rows: Rows) -> str:
-        select = f"SELECT {_names(self.columns)}, {rows.weight} AS {TIMES}"
-        parts = [f"{select} FROM {rows.new}"]
+        listed = f"{_names(self.columns)}, {rows.weight} AS {TIMES}"
+        parts = [f"SELECT {listed} FROM {rows.new}"]
         if rows.earlier is not None:
-            parts.append(f"{select} FROM {rows.earlier} AS r WHERE {_exists(rows, self.columns, ADDING, equal='=')}")
+            met = _meeting(rows, self.columns, ADDING)
+            parts.append(f"SELECT {rows.sending(rows.added)}{listed} FROM {rows.earlier} AS r {met}")
         return _added_up(parts, self.columns, "> 1")
 
     def fault(self, times: int) -> str:
@@ -212,10 +223,10 @@ class ExactChanges:
         return self.columns
 
     def offenders(self, rows: Rows) -> str:
-        met = _exists(rows, self.meets_by, TAKING, equal="=" if self.has_key else "<=>")
+        met = _meeting(rows, self.meets_by, TAKING, by_hash=not self.has_key) if self.meets_by else ""
+        listed = f"{rows.sending(rows.taken)}{_names(self.columns)}, {rows.weight} AS {TIMES}"
         tables = [rows.new, *([rows.earlier] if rows.earlier is not None else [])]
-        listed = _names(self.columns)
-        parts = [f"SELECT {listed}, {rows.weight} AS {TIMES} FROM {table} AS r WHERE {met}" for table in tables]
+        parts = [f"SELECT {listed} FROM {table} AS r {met}" for table in tables]
         return _added_up(parts, self.columns, "< 0")
 
     def fault(self, times: int) -> str:
@@ -329,11 +340,17 @@ def _only(facts: Facts, kinds: Sequence[str]) -> bool:
     return told is not None and not told.nulls and told.range in [(kind, kind) for kind in kinds]
 
 
-def _exists(rows: Rows, columns: Sequence[str], kinds: Sequence[str], *, equal: str) -> str:
-    """Whether a row `r` agrees on some columns with a new one; in a feed with a new one of some kinds."""
-    same = [f"n.{quoted_name(column)} {equal} r.{quoted_name(column)}" for column in columns]
-    same += [f"n.{CHANGE_TYPE} IN ({_texts(kinds)})"] if rows.is_feed else []
-    return f"EXISTS (SELECT 1 FROM {rows.new} AS n WHERE {' AND '.join(same)})"
+def _meeting(rows: Rows, columns: Sequence[str], kinds: Sequence[str], *, by_hash: bool = False) -> str:
+    """What keeps of rows `r` those that a new row may meet by some columns; in a feed a new row of some kinds.
+
+    By a hash rows that are equal meet, nulls and all, and hardly any others; it is one number, however many columns.
+    """
+    only = f" WHERE {CHANGE_TYPE} IN ({_texts(kinds)})" if rows.is_feed else ""
+    if by_hash:
+        told = f"SELECT xxhash64({_names(columns)}) AS {HASH} FROM {rows.new}{only}"
+        return f"LEFT SEMI JOIN ({told}) AS n ON n.{HASH} = xxhash64({_names(columns, of='r.')})"
+    same = " AND ".join(f"n.{quoted_name(column)} = r.{quoted_name(column)}" for column in columns)
+    return f"LEFT SEMI JOIN (SELECT {_names(columns)} FROM {rows.new}{only}) AS n ON {same}"
 
 
 def _added_up(parts: Sequence[str], columns: Sequence[str], having: str) -> str:
@@ -343,8 +360,8 @@ def _added_up(parts: Sequence[str], columns: Sequence[str], having: str) -> str:
     return f"SELECT {listed}sum({TIMES}) AS {TIMES} FROM (\n{together}\n){grouped} HAVING sum({TIMES}) {having}"
 
 
-def _names(columns: Sequence[str]) -> str:
-    return ", ".join(map(quoted_name, columns))
+def _names(columns: Sequence[str], *, of: str = "") -> str:
+    return ", ".join(f"{of}{quoted_name(column)}" for column in columns)
 
 
 def _texts(values: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ already say that nothing can be broken, there is no statement. A broken promise 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from urllib.parse import unquote
 
 import pyarrow.parquet as pq
 
+from slackwater.catalog.statistics import Arrival
 from slackwater.cost.bill import Bill
 from slackwater.cost.calibration import work_in_seconds
 from slackwater.cost.width import type_width
@@ -114,11 +116,16 @@ class Check:
         """The rows that have arrived."""
         return int(sum(file.rows for file in self.files))
 
+    @cached_property
+    def arrival(self) -> Arrival:
+        """The same, by kinds of change."""
+        return self.source.arrival(self.batch.new)
+
     def bill(self) -> Bill:
         """What it is expected to cost, by the built-in rates."""
         widths = {field.name: type_width(field.type) for field in self.source.fields}
-        arrival, earlier = self.source.arrival(self.batch.new), sum(self.known[pin].rows for pin in self.met)
-        return sum((bill_of(promise, widths, arrival, earlier) for promise in self.open), Bill())
+        earlier = sum(self.known[pin].rows for pin in self.met)
+        return sum((bill_of(promise, widths, self.arrival, earlier) for promise in self.open), Bill())
 
     def record(self, measured: Measured, factors: Bill) -> StepRecord:
         """How it went, as a line among the steps of the run; planners and prices take no notice of it."""
@@ -138,7 +145,11 @@ class Check:
 
     @property
     def _names(self) -> Rows:
-        return Rows(f"{self.name}__new", f"{self.name}__earlier" if self.met else None, self.source.is_feed)
+        arrival, earlier = self.arrival, f"{self.name}__earlier" if self.met else None
+        known = math.isclose(arrival.changes, self.rows)
+        added, taken = arrival.inserts + arrival.updates, arrival.updates + arrival.deletes
+        told = (added, taken) if known else (self.rows, self.rows)
+        return Rows(f"{self.name}__new", earlier, self.source.is_feed, *told)
 
     def views(self) -> Iterator[str]:
         """The names that it reads by."""
