@@ -149,7 +149,7 @@ class Upserts:
         return f"\n  SELECT {one}, {DELETED}\n  FROM (\n{winners}\n)\n"
 
     def _tied(self, one: str, other: str) -> str:
-        what = "two records of one key have the same sequence, and differ"
+        what = "two records of one key differ and have the same sequence, which must tell them apart"
         if not self.sequence:
             what = "one run brought two records of one key that differ, so give `sequence`, by which the later is known"
         return _error(f"source `{self.source}`: {what}: ", f"to_json({one})", "' and '", f"to_json({other})")
