@@ -184,7 +184,7 @@ def test_a_query_is_run_as_a_job_and_equals_batch(
     assert len(told["queries"][0]["run_cpu_s"]) == 3
     assert told["totals"]["equal"] == 1
     assert "tpch-q6" in chart.read_text(encoding="utf-8")
-    assert "whole process, weighted" in cdf.read_text(encoding="utf-8")
+    assert "total CPU, weighted" in cdf.read_text(encoding="utf-8")
     assert main(["bench", "maintenance", *options, "--json", str(file)]) == 0
     assert "an answer at every run" in capsys.readouterr().out
     told = json.loads(file.read_text(encoding="utf-8"))

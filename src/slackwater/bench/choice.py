@@ -4,7 +4,7 @@ The costs are CPU of the executors at the prices of the runs, which is what the 
 choice, as a job with `refresh: auto`, is one of the two; where it is neither, because our rewriting of the query
 promised enough, it is executed as well. What a choice has cost more than the better way is its regret. Choices within
 `CLOSE` of the better way count as right in the second of the two counts: short runs are not measured better than that.
-What the whole process took is compared apart: there statements cost something, however few rows they have.
+Total CPU, of JVM and Python, is compared apart: there statements cost something, however few rows they have.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Choice:
     off: str
     """Where measurements and estimates of the incremental plan were furthest apart, in words."""
     process: Mapping[str, float]
-    """The same costs of Spark's whole process."""
+    """The same in total CPU."""
     text_off: float | None = None
     """What the query's text took, in parts of what it was expected to take."""
 
@@ -63,7 +63,7 @@ class Choice:
 
     @property
     def is_right_by_process(self) -> bool:
-        """Whether it was right, or close, by what the whole process took."""
+        """Whether it was right, or close, by total CPU."""
         return self.process[self.chosen] <= (1 + CLOSE) * min(self.process.values())
 
     @property
@@ -205,7 +205,7 @@ def choose(session: Session, setting: Setting, query: Query, directory: Path, *,
     auto = Trial(session, setting, query, directory / "auto", history).planned()
     weights = setting.timeline.weights
     batch = kept.batches[setting.timeline.last]
-    found = {FULL: (weights[-1] * batch.cpu_s, weights[-1] * batch.process_cpu_s)}
+    found = {FULL: (weights[-1] * batch.cpu_s, weights[-1] * batch.total_cpu_s)}
     if kept.keeps:
         found[INCREMENTAL] = _weighted(kept, weights)
     equal, chosen = kept.equal, FULL
@@ -223,9 +223,9 @@ def choose(session: Session, setting: Setting, query: Query, directory: Path, *,
 
 
 def _weighted(measured: Measurements, weights: Sequence[float]) -> tuple[float, float]:
-    """What all runs took of the executors and of the whole process, at their prices."""
+    """What all runs took of the executors and in total, at their prices."""
     priced = list(zip(weights, measured.runs, strict=True))
-    return sum(w * cost.cpu_s for w, cost in priced), sum(w * cost.process_cpu_s for w, cost in priced)
+    return sum(w * cost.cpu_s for w, cost in priced), sum(w * cost.total_cpu_s for w, cost in priced)
 
 
 def furthest_off(measured: Measurements, text: float | None) -> str:

@@ -21,12 +21,14 @@ import pyarrow.parquet as pq
 from slackwater.bench.workloads import ArrivalPattern, split, tpch
 from slackwater.engine.views import quoted_text
 from slackwater.errors import Place, UserError
+from slackwater.job.accounts import Account, Meter, Phase, total
+from slackwater.job.history import History
 from slackwater.job.job import Job
 from slackwater.job.manifest import Manifest
 from slackwater.job.verify import Verdict
 from slackwater.plan.plan import Plan
 from slackwater.spark.answer import attach
-from slackwater.spark.metrics import Measured, jvm_cpu_seconds
+from slackwater.spark.metrics import Measured
 from slackwater.spark.statements import Task, run_all
 
 if TYPE_CHECKING:
@@ -44,11 +46,14 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Cost:
-    """What some work has cost: executors as far as Spark says, and the whole JVM."""
+    """What some work has cost: executors as far as Spark says, and all that JVM and Python took, from its inputs on.
+
+    Spark is warm and runs for both, so its start is in no cost.
+    """
 
     wall_s: float
     cpu_s: float | None
-    process_cpu_s: float | None
+    total_cpu_s: float | None
     rows_read: int | None
 
     @property
@@ -57,13 +62,13 @@ class Cost:
         return self.wall_s if self.cpu_s is None else self.cpu_s
 
     @staticmethod
-    def of_run(manifest: Manifest) -> Cost:
-        total = {name: value for name, value in manifest.total.items() if value is not None}
-        rows = total.get("rows_in")
-        wall, cpu, process = total.get("wall_s", 0.0), total.get("cpu_s"), total.get("process_cpu_s")
+    def of_run(manifest: Manifest, account: Account | None) -> Cost:
+        steps = {name: value for name, value in manifest.total.items() if value is not None}
+        everything = account.cpu_s if account is not None else None
+        rows = steps.get("rows_in")
         if not manifest.total:
-            return Cost(0.0, 0.0, 0.0, 0)
-        return Cost(wall, cpu, process, None if rows is None else int(rows))
+            return Cost(0.0, 0.0, everything, 0)
+        return Cost(steps.get("wall_s", 0.0), steps.get("cpu_s"), everything, None if rows is None else int(rows))
 
 
 @dataclass(frozen=True)
@@ -74,13 +79,13 @@ class Day:
     scale_factor: float
     plan: Plan
     arrived: tuple[int, ...]
-    runs: tuple[Manifest, ...]
+    runs: History
     batches: tuple[Cost, Cost]
     verdict: Verdict
 
     @property
     def costs(self) -> tuple[Cost, ...]:
-        return tuple(Cost.of_run(manifest) for manifest in self.runs)
+        return tuple(Cost.of_run(manifest, account) for manifest, account, _ in self.runs.entries)
 
     @property
     def batch(self) -> Cost:
@@ -89,7 +94,7 @@ class Day:
         return Cost(
             (first.wall_s + second.wall_s) / 2,
             _mean(first.cpu_s, second.cpu_s),
-            _mean(first.process_cpu_s, second.process_cpu_s),
+            _mean(first.total_cpu_s, second.total_cpu_s),
             second.rows_read,
         )
 
@@ -102,8 +107,14 @@ class Day:
         return sum(weight * cost.cpu for weight, cost in zip(self.plan.weights, self.costs, strict=True))
 
     @property
-    def total_cpu_s(self) -> float:
+    def unweighted_cpu_s(self) -> float:
         return sum(cost.cpu for cost in self.costs)
+
+    @property
+    def total_cpu_s(self) -> float | None:
+        """What all runs took, JVM and Python, as far as it is known of each."""
+        every = [cost.total_cpu_s for cost in self.costs]
+        return None if None in every else sum(each or 0.0 for each in every)
 
 
 def _mean(one: float | None, other: float | None) -> float | None:
@@ -187,7 +198,8 @@ def play(directory: Path, scale_factor: float, arrived: tuple[int, ...], session
     say("comparing the job's answer with the batch answer, row by row")
     verdict = job.verify()
     shutil.rmtree(directory / COMING, ignore_errors=True)
-    return Day(directory, scale_factor, job.plan(), arrived, tuple(runs), (before, after), verdict)
+    history = job.history_of(runs)
+    return Day(directory, scale_factor, job.plan(), arrived, history, (before, after), verdict)
 
 
 def _rehearse(directory: Path, session: Session) -> None:
@@ -213,10 +225,9 @@ def batch(directory: Path, session: Session) -> Cost:
     target = directory / ".batch"
     query = (directory / FILES[1]).read_text(encoding="utf-8").strip().rstrip(";")
     insert = f"INSERT OVERWRITE DIRECTORY {quoted_text(str(target))} USING parquet\n{query}"
-    before = jvm_cpu_seconds(session)
+    meter = Meter(Phase.STEPS)
     attach(session, {name: directory / "data" / name for name in (ARRIVING, *STANDING)})
     measured: Measured = run_all(session, [Task("batch", (insert,))])["batch"]
-    after = jvm_cpu_seconds(session)
+    taken = total(meter.taken())
     shutil.rmtree(target, ignore_errors=True)
-    process = after - before if before is not None and after is not None else None
-    return Cost(measured.wall_s, measured.cpu_s, process, measured.rows_in)
+    return Cost(measured.wall_s, measured.cpu_s, taken.cpu_s, measured.rows_in)

@@ -108,7 +108,7 @@ class Outcome:
             return None
         weights = self.case.weights
         one, other = (
-            spent.process_cpu(weights) if process else spent.cpu(weights)
+            spent.total_cpu(weights) if process else spent.cpu(weights)
             for spent in (self.measured[TOGETHER], self.measured[REFERENCE])
         )
         return one / max(other, 1e-6)
@@ -128,9 +128,9 @@ class Outcome:
             "measured": {
                 name: {
                     "cpu_s": spent.cpu(case.weights),
-                    "process_cpu_s": spent.process_cpu(case.weights),
+                    "total_cpu_s": spent.total_cpu(case.weights),
                     "run_cpu_s": [run.cpu_s for run in spent.runs],
-                    "run_process_cpu_s": [run.process_cpu_s for run in spent.runs],
+                    "run_total_cpu_s": [run.total_cpu_s for run in spent.runs],
                     "equal": spent.equal,
                 }
                 for name, spent in self.measured.items()

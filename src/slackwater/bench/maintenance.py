@@ -33,11 +33,11 @@ class QueryUpkeep:
 
     @property
     def process_runs(self) -> list[float]:
-        return [run.process_cpu_s for run in self.measured.runs]
+        return [run.total_cpu_s for run in self.measured.runs]
 
     @property
     def process_batches(self) -> list[float]:
-        return [batch.process_cpu_s for _, batch in sorted(self.measured.batches.items())]
+        return [batch.total_cpu_s for _, batch in sorted(self.measured.batches.items())]
 
     @property
     def ratio(self) -> float:
@@ -58,8 +58,8 @@ class QueryUpkeep:
             "run_cpu_s": self.runs,
             "ratio": self.ratio,
             "run_ratios": self.run_ratios,
-            "batch_process_cpu_s": self.process_batches,
-            "run_process_cpu_s": self.process_runs,
+            "batch_total_cpu_s": self.process_batches,
+            "run_total_cpu_s": self.process_runs,
             "process_ratio": self.process_ratio,
             "planning_s": self.measured.planning_s,
             "state_bytes": self.measured.state_bytes,

@@ -1,8 +1,8 @@
 """Answers by a deadline: what is left to do at the last run, and what the whole day costs, against the batch query.
 
 For each query three ratios to the CPU of batch: of the last run alone (deadline), of all runs at their prices
-(weighted), of all runs as they are (total). Each is taken of the executors' CPU and of Spark's whole process. Totals
-are ratios of sums, so large queries weigh more; percentiles are over queries.
+(weighted), of all runs as they are (total). Each is taken of the executors' CPU and of total CPU, JVM and Python.
+Totals are ratios of sums, so large queries weigh more; percentiles are over queries.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class QueryResult:
 
     @property
     def process(self) -> Ratios:
-        return Ratios.of([run.process_cpu_s for run in self.measured.runs], self.batch.process_cpu_s, self.weights)
+        return Ratios.of([run.total_cpu_s for run in self.measured.runs], self.batch.total_cpu_s, self.weights)
 
     def as_json(self) -> dict[str, object]:
         expected = self.measured.expected
@@ -69,8 +69,8 @@ class QueryResult:
             "deadline_ratio": self.executors.deadline,
             "weighted_ratio": self.executors.weighted,
             "total_ratio": self.executors.total,
-            "batch_process_cpu_s": self.batch.process_cpu_s,
-            "run_process_cpu_s": [run.process_cpu_s for run in self.measured.runs],
+            "batch_total_cpu_s": self.batch.total_cpu_s,
+            "run_total_cpu_s": [run.total_cpu_s for run in self.measured.runs],
             "process_deadline_ratio": self.process.deadline,
             "process_weighted_ratio": self.process.weighted,
             "process_total_ratio": self.process.total,
@@ -119,8 +119,8 @@ class ProgressiveBenchmark(Benchmark):
 
     @property
     def process(self) -> Ratios:
-        runs = [sum(query.measured.runs[n].process_cpu_s for query in self.queries) for n in range(len(self.weights))]
-        return Ratios.of(runs, sum(query.batch.process_cpu_s for query in self.queries), self.weights)
+        runs = [sum(query.measured.runs[n].total_cpu_s for query in self.queries) for n in range(len(self.weights))]
+        return Ratios.of(runs, sum(query.batch.total_cpu_s for query in self.queries), self.weights)
 
     def percentiles(self) -> dict[str, tuple[Ratios, Ratios]]:
         """By name, over queries: ratios of the executors' CPU and of the process's, each for itself."""

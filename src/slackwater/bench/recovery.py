@@ -59,9 +59,9 @@ class Lived:
         return Rest(self.static.cpu(prices), self.anew.cpu(prices))
 
     def process_rest(self, weights: tuple[float, ...]) -> Rest:
-        """The same of Spark's whole process."""
+        """The same in total CPU."""
         prices = (0.0, *weights[1:])
-        return Rest(self.static.process_cpu(prices), self.anew.process_cpu(prices))
+        return Rest(self.static.total_cpu(prices), self.anew.total_cpu(prices))
 
 
 @dataclass(frozen=True)

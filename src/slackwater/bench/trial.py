@@ -25,7 +25,7 @@ from slackwater.catalog.statistics import Arrival, bringing
 from slackwater.cost.feedback import History
 from slackwater.engine.views import Files, quoted_text, view_of_files
 from slackwater.errors import UserError
-from slackwater.job.accounts import account_name
+from slackwater.job.accounts import Account, Meter, Phase, account_name, total
 from slackwater.job.config import load_job
 from slackwater.job.job import Job
 from slackwater.job.manifest import Manifest
@@ -40,7 +40,7 @@ from slackwater.job.verify import output_fields_of
 from slackwater.job.work import Work
 from slackwater.plan.plan import ONLY, Plan
 from slackwater.spark.compare import difference
-from slackwater.spark.metrics import jvm_cpu_seconds, measuring
+from slackwater.spark.metrics import measuring
 from slackwater.spark.statements import run_statement
 from slackwater.time.timeline import Timeline
 
@@ -52,10 +52,13 @@ BATCH, DELIVERED = "bench__batch", "bench__delivered"
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """CPU seconds of a run: of the executors, and of Spark's whole process, where planning and broadcasts count."""
+    """CPU seconds: of the executors, and in total, of the JVM and of Python, from listing inputs to the commit.
+
+    Sessions are warm when anything is measured, so the start of Spark is in neither a run's cost nor in batch's.
+    """
 
     cpu_s: float
-    process_cpu_s: float
+    total_cpu_s: float
     wall_s: float
 
     @classmethod
@@ -64,7 +67,7 @@ class Cost:
         every = list(costs)
         return cls(
             statistics.median(cost.cpu_s for cost in every),
-            statistics.median(cost.process_cpu_s for cost in every),
+            statistics.median(cost.total_cpu_s for cost in every),
             statistics.median(cost.wall_s for cost in every),
         )
 
@@ -74,21 +77,21 @@ class Cost:
         every = list(costs)
         return cls(
             sum(cost.cpu_s for cost in every),
-            sum(cost.process_cpu_s for cost in every),
+            sum(cost.total_cpu_s for cost in every),
             sum(cost.wall_s for cost in every),
         )
 
     @classmethod
-    def of_manifest(cls, manifest: Manifest) -> Cost:
-        """What a committed run says of itself; one that had nothing to compute has cost nothing."""
-        told = manifest.total
-        return cls.checked(told.get("cpu_s"), told.get("process_cpu_s"), told.get("wall_s")) if told else cls(0, 0, 0)
+    def of_run(cls, manifest: Manifest, account: Account | None) -> Cost:
+        """What a committed run took; one that had nothing to compute has cost its executors nothing."""
+        told: Mapping[str, float | int | None] = manifest.total or {"cpu_s": 0.0, "wall_s": 0.0}
+        return cls.checked(told.get("cpu_s"), account.cpu_s if account is not None else None, told.get("wall_s"))
 
     @classmethod
-    def checked(cls, cpu_s: float | None, process_cpu_s: float | None, wall_s: float | None) -> Cost:
-        if cpu_s is None or process_cpu_s is None or wall_s is None:
+    def checked(cls, cpu_s: float | None, total_cpu_s: float | None, wall_s: float | None) -> Cost:
+        if cpu_s is None or total_cpu_s is None or wall_s is None:
             raise UserError("this Spark does not say what work costs", hint="benchmarks need the driver at hand")
-        return cls(cpu_s, process_cpu_s, wall_s)
+        return cls(cpu_s, total_cpu_s, wall_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +104,8 @@ class Spent:
     def cpu(self, weights: Sequence[float]) -> float:
         return sum(weight * run.cpu_s for weight, run in zip(weights, self.runs, strict=True))
 
-    def process_cpu(self, weights: Sequence[float]) -> float:
-        return sum(weight * run.process_cpu_s for weight, run in zip(weights, self.runs, strict=True))
+    def total_cpu(self, weights: Sequence[float]) -> float:
+        return sum(weight * run.total_cpu_s for weight, run in zip(weights, self.runs, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +231,9 @@ class Trial:
             self.planning_s = watch.planning_s
         elif number > 1:
             self.replanning_s += watch.planning_s
-        return Cost.sum(map(Cost.of_manifest, manifests))
+        return Cost.sum(
+            Cost.of_run(manifest, account) for manifest, account, _ in self.job.history_of(manifests).entries
+        )
 
     def _arrive(self, run: int, late: Collection[str] = ()) -> None:
         """Everything up to a run is there, but for what is late."""
@@ -289,7 +294,7 @@ class Trial:
     def batch(self, run: int) -> Cost:
         """The query's own text over all that has arrived up to a run, written like an answer."""
         insert = f"INSERT OVERWRITE DIRECTORY {quoted_text(str(self._batch(run)))} USING parquet\n{self._query.spark}"
-        before = jvm_cpu_seconds(self._session)
+        meter = Meter(Phase.STEPS)
         for source in self._sources:
             files = {f"run-{number}.parquet" for number in range(1, run + 1)}
             pins = [pin for pin in source.listed() if not source.changing or pin.path in files]
@@ -297,9 +302,7 @@ class Trial:
                 run_statement(self._session, view)
         with measuring(self._session, f"batch {self._query.name}") as measured:
             run_statement(self._session, insert)
-        after = jvm_cpu_seconds(self._session)
-        process = after - before if before is not None and after is not None else None
-        return Cost.checked(measured.result.cpu_s, process, measured.result.wall_s)
+        return Cost.checked(measured.result.cpu_s, total(meter.taken()).cpu_s, measured.result.wall_s)
 
     def _batch(self, run: int) -> Path:
         return self._directory / f"batch-{run}"

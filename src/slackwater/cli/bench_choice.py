@@ -41,7 +41,7 @@ class ChoiceReport:
             f"{bench.workload}, scale factor {bench.scale_factor:g}: the cheaper way in {bench.right} of {count} "
             f"({100 * bench.right / count:.1f} %), right or within {100 * CLOSE:.0f} % in {bench.close} "
             f"({100 * bench.close / count:.1f} %); regret {bench.regret:.2f} s, "
-            f"{100 * bench.regret / max(bench.best, 1e-6):.1f} % of {bench.best:.2f} s; by CPU of the whole process "
+            f"{100 * bench.regret / max(bench.best, 1e-6):.1f} % of {bench.best:.2f} s; by total CPU "
             f"right or close in {bench.right_by_process}"
         )
         told = [Text(each.why()) for each in bench.worst]

@@ -59,7 +59,7 @@ class EffectivenessReport:
         table = Table(title=f"({letter}) {FIGURES[letter]}", title_justify="left", box=None, header_style="bold")
         table.add_column("query")
         table.add_column("arrivals")
-        measured = ("executors\nmeasured", "process\nmeasured", "equal\nto batch") if self._is_measured else ()
+        measured = ("executors\nmeasured", "total CPU\nmeasured", "equal\nto batch") if self._is_measured else ()
         for name in ("early\nprice", *bench.methods, TOGETHER, BATCH, *measured):
             table.add_column(name, justify="right", vertical="bottom")
         for outcome in bench.figure(letter):
@@ -121,7 +121,7 @@ class EffectivenessReport:
             if any(outcome.measured for outcome in outcomes):
                 told = f"{title}: CPU of all methods together against {REFERENCE}, scale factor {bench.scale_factor:g}"
                 ratios = [(n, [o.measured_ratio(), o.measured_ratio(process=True)]) for n, o in named]
-                found[f"{letter}-measured"] = Chart(told, ("executors", "whole process"), ratios, REFERENCE)
+                found[f"{letter}-measured"] = Chart(told, ("executors", "JVM and Python"), ratios, REFERENCE)
         return found
 
 

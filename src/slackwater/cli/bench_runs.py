@@ -79,8 +79,8 @@ class ProgressiveReport:
             (
                 ("at the deadline", [each.deadline for each in executors]),
                 ("weighted", [each.weighted for each in executors]),
-                ("whole process, at the deadline", [each.deadline for each in process]),
-                ("whole process, weighted", [each.weighted for each in process]),
+                ("total CPU, at the deadline", [each.deadline for each in process]),
+                ("total CPU, weighted", [each.weighted for each in process]),
             ),
         )
 
@@ -98,7 +98,7 @@ class MaintenanceReport:
         bench = self.measured
         runs = len(bench.arrivals)
         table = query_table(
-            "batch\ns", "runs\ns", "r", *(f"run {n}\nr" for n in range(1, runs + 1)), "process\nr", *_ASIDES
+            "batch\ns", "runs\ns", "r", *(f"run {n}\nr" for n in range(1, runs + 1)), "total CPU\nr", *_ASIDES
         )
         for query in bench.queries:
             ratios = (query.ratio, *query.run_ratios, query.process_ratio)
@@ -122,11 +122,11 @@ class MaintenanceReport:
         bench = self.measured
         title = f"{bench.workload}, scale factor {bench.scale_factor:g}, an answer at every run: CPU against batch"
         rows = [(query.name, (query.ratio, query.process_ratio)) for query in bench.queries]
-        return Chart(title, ("executors", "whole process"), rows)
+        return Chart(title, ("executors", "JVM and Python"), rows)
 
 
 _ASIDES = ("planning\ns", "kept", "equal")
-_RATIOS = ("deadline", "weighted", "total", "process\ndeadline", "process\nweighted")
+_RATIOS = ("deadline", "weighted", "total", "total CPU\ndeadline", "total CPU\nweighted")
 
 
 def _asides(measured: Measurements) -> tuple[str, str, str | Text]:

@@ -46,8 +46,10 @@ class Demonstration:
             "batches": [_cost_value(cost) for cost in day.batches],
             "deadline_cpu_s": day.deadline_cpu_s,
             "weighted_cpu_s": day.weighted_cpu_s,
-            "total_cpu_s": day.total_cpu_s,
+            "unweighted_cpu_s": day.unweighted_cpu_s,
             "batch_cpu_s": day.batch.cpu,
+            "total_cpu_s": day.total_cpu_s,
+            "batch_total_cpu_s": day.batch.total_cpu_s,
             "rows": day.verdict.rows,
             "equal": day.verdict.equal,
         }
@@ -56,7 +58,7 @@ class Demonstration:
         return Group(
             _section("the query", Text(_shown_query(self.day.directory / "query.sql"))),
             _section("the plan, and what happened", self._timetable()),
-            _section("CPU beside batch", self._against_batch()),
+            _section("executor CPU beside batch", self._against_batch()),
             self._files(),
         )
 
@@ -77,7 +79,7 @@ class Demonstration:
         sides = (*day.costs, day.batch)
         table.add_row("rows read", *(amount(cost.rows_read) for cost in sides))
         table.add_row("executor CPU", *(seconds(cost.cpu_s) for cost in sides))
-        table.add_row("CPU of the whole JVM", *(seconds(cost.process_cpu_s) for cost in sides))
+        table.add_row("total CPU, JVM and Python", *(seconds(cost.total_cpu_s) for cost in sides))
         return table
 
     def _against_batch(self) -> Table:
@@ -86,10 +88,14 @@ class Demonstration:
         for name, ours in (
             (f"at the deadline, {day.plan.times[-1]}", day.deadline_cpu_s),
             ("weighted, the whole day", day.weighted_cpu_s),
-            ("unweighted, the whole day", day.total_cpu_s),
+            ("unweighted, the whole day", day.unweighted_cpu_s),
         ):
             told = f"{seconds(ours)} instead of {seconds(day.batch.cpu)}"
             table.add_row(name, told, _compared(ours, day.batch.cpu))
+        deadline, whole, batch = day.costs[-1].total_cpu_s, day.total_cpu_s, day.batch.total_cpu_s
+        for name, everything in (("total CPU at the deadline", deadline), ("total CPU, the whole day", whole)):
+            if everything is not None and batch is not None:
+                table.add_row(name, f"{seconds(everything)} instead of {seconds(batch)}", _compared(everything, batch))
         verdict = ("equal to the batch answer", "bold green") if day.verdict.equal else ("NOT EQUAL", "bold red")
         table.add_row("the answer", f"{amount(day.verdict.rows)} rows", Text(*verdict))
         return table
@@ -110,7 +116,7 @@ def _cost_value(cost: Cost) -> dict[str, Json]:
     return {
         "wall_s": cost.wall_s,
         "cpu_s": cost.cpu_s,
-        "process_cpu_s": cost.process_cpu_s,
+        "total_cpu_s": cost.total_cpu_s,
         "rows_read": cost.rows_read,
     }
 

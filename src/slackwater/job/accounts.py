@@ -14,7 +14,7 @@ An account lies beside its run's manifest and is no part of what is committed: a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from enum import StrEnum
@@ -73,6 +73,11 @@ class Spent(Record):
         )
 
 
+def total(phases: Mapping[Phase, Spent]) -> Spent:
+    """All phases together."""
+    return sum(phases.values(), Spent())
+
+
 class Account(Record):
     """What a run has taken."""
 
@@ -86,7 +91,7 @@ class Account(Record):
 
     @property
     def total(self) -> Spent:
-        return sum(self.phases.values(), Spent())
+        return total(self.phases)
 
     @property
     def cpu_s(self) -> float:
