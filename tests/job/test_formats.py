@@ -83,7 +83,7 @@ def checksums(path: Path, size: int = 512, count: int | None = None) -> Path:
 
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_checksums_for_a_file_of_another_length_are_named(tmp_path: Path, count: int) -> None:
-    """Spark would take the end of the checksums for the end of the file, and say nothing."""
+    """Before Spark stumbles over them."""
     path = put(tmp_path / "a.csv", "1,2\n" * 200)
     crc = checksums(path, count=count)
     with pytest.raises(

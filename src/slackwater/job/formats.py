@@ -31,7 +31,7 @@ def check_formats(source: str, format: str, directory: Path, pins: Iterable[File
             raise UserError(
                 f"source `{source}`: `{stale}` beside this file has checksums of another version of it",
                 place=Place(str(path)),
-                hint=f"if the file is good, remove `{stale}`: Spark would read no more than that vouches for",
+                hint=f"if the file is good, remove `{stale}`, by which Spark would refuse to read it",
             )
 
 

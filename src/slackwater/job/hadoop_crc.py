@@ -1,7 +1,6 @@
 """The files of checksums that Hadoop writes on a local disk, `.part-0.parquet.crc` beside `part-0.parquet`.
 
-Hadoop verifies them as it reads. One that is left from an older version of its file makes Spark fail; one that is too
-short makes Spark take its end for the end of the file.
+Hadoop verifies them as it reads, so one that is left from an older version of its file makes Spark fail.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ _NOISE = re.compile(r"\s*(SQLSTATE: \w{5}|== (SQL|DataFrame)|\n\s*at |\nDriver s
 # The system's words for a disk that takes no more; Spark often says them without the file.
 _NO_ROOM = re.compile("No space left on device|Disk quota exceeded|File too large|Read-only file system")
 # What Hadoop says of a file that is not what the checksums beside it say.
-_STALE = re.compile(r"Checksum error: file:(?P<directory>/.*/)(?P<name>[^/]+) at \d+ exp")
+_STALE = re.compile(r"Checksum error: file:(?P<directory>/.*/)(?P<name>[^/]+) at \d+\b")
 _PYTHON = "Traceback (most recent call last)"
 _MOST_LINES = 4
 
