@@ -267,7 +267,9 @@ def test_two_queries_share_a_state(
     assert main(["verify", "--run", "14:00"]) == DONE
     assert capsys.readouterr().out.splitlines() == [
         "busy, run 2 (14:00), 2 rows: equal to the batch answer",
+        "  the output shows the answer of run 3",
         "text, run 2 (14:00), 4 rows: equal to the batch answer",
+        "  the output shows the answer of run 3",
     ]
     tampered(room, lambda table: table.slice(1), "busy")
     assert main(["verify", "--query", "gross"]) == DONE
