@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Callable, Iterator
 from importlib import metadata
 
@@ -157,7 +158,7 @@ def test_debug_keeps_json_readable(raising: Raising, capsys: pytest.CaptureFixtu
 
 def test_interruption_fails_quietly(raising: Raising, capsys: pytest.CaptureFixture[str]) -> None:
     raising(KeyboardInterrupt())
-    assert main(["fail"]) == FAILED
+    assert main(["fail"]) == 128 + signal.SIGINT
     assert capsys.readouterr().err.strip() == "error: interrupted"
 
 

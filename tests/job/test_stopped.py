@@ -31,23 +31,24 @@ SHORT = 0.4
 """For how many seconds locks hold here."""
 
 
-class Stopping(Moments):
-    """Stops the process at the first moment of a kind."""
+class Signalled(Moments):
+    """The process gets a signal at the first moment of a kind."""
 
-    def __init__(self, room: Room, kind: str) -> None:
+    def __init__(self, room: Room, kind: str, number: signal.Signals) -> None:
         super().__init__(room)
         self.kind: str | None = kind
+        self.number = number
 
     def _heard(self, event: str, arguments: tuple[object, ...]) -> None:
         before = len(self.seen)
         super()._heard(event, arguments)
         if len(self.seen) > before and self.kind is not None and self.seen[-1].startswith(self.kind):
             self.kind = None
-            os.kill(os.getpid(), signal.SIGSTOP)
+            os.kill(os.getpid(), self.number)
 
 
-def run_and_stop(directory: Path, kind: str) -> None:
-    """`slackwater run`, which stops at a moment; its messages are kept."""
+def run_with_signal(directory: Path, kind: str, number: signal.Signals = signal.SIGSTOP) -> None:
+    """`slackwater run`, which gets a signal at a moment; its messages are kept."""
     with (
         patch("slackwater.job.lock.SECONDS", SHORT),
         without_spark() as (_, session),
@@ -55,7 +56,7 @@ def run_and_stop(directory: Path, kind: str) -> None:
         (directory / "messages").open("w", encoding="utf-8") as messages,
     ):
         os.dup2(messages.fileno(), 2)
-        Stopping(Room(directory), kind).watch()
+        Signalled(Room(directory), kind, number).watch()
         sys.exit(main(["run", "--job", str(directory)]))
 
 
@@ -74,7 +75,7 @@ class Stopped:
 
 @contextmanager
 def stopped_before(room: Room, kind: str) -> Iterator[Stopped]:
-    process = context.Process(target=run_and_stop, args=(room.directory, kind))
+    process = context.Process(target=run_with_signal, args=(room.directory, kind))
     process.start()
     assert process.pid is not None
     try:

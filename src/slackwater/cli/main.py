@@ -1,7 +1,7 @@
 """The `slackwater` command: gathers the commands and turns every error into a message and an exit code.
 
-Exit codes are stable: 0 done, 1 failed, 2 wrong usage. No error of any kind leaves `main` as an exception, and a
-traceback is printed only on request.
+Exit codes are stable: 0 done, 1 failed, 2 wrong usage, 130 interrupted (Ctrl-C), 143 told to end (SIGTERM). No error
+of any kind leaves `main` as an exception, and a traceback is printed only on request.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from slackwater.cli.output import Failure, Output, reporting
 from slackwater.cli.parse import parse
 from slackwater.cli.plan import explain, plan
 from slackwater.cli.repin import repin
+from slackwater.cli.signals import ended_by_sigterm, exit_code
 from slackwater.cli.stats import stats
 from slackwater.errors import UserError
 from slackwater.job.accounts import metered_command
@@ -58,7 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(given: list[str]) -> int:
     output = Output.asked_for(given, os.environ)
     try:
-        code = slackwater.main(given, prog_name="slackwater", standalone_mode=False, obj=output)
+        with ended_by_sigterm():
+            code = slackwater.main(given, prog_name="slackwater", standalone_mode=False, obj=output)
     except click.exceptions.NoArgsIsHelpError as missing:
         missing.show()
         return WRONG_USAGE
@@ -66,9 +68,9 @@ def _run(given: list[str]) -> int:
         command = wrong.ctx.command_path if wrong.ctx else "slackwater"
         output.fail(Failure("UsageError", wrong.format_message(), hint=f"try `{command} --help`"))
         return WRONG_USAGE
-    except click.Abort:
-        output.fail(Failure("Interrupted", "interrupted"))
-        return FAILED
+    except click.Abort as abort:
+        output.fail(Failure("Interrupted", str(abort.__cause__ or "") or "interrupted"))
+        return exit_code(abort.__cause__)
     except click.ClickException as failed:
         output.fail(Failure(type(failed).__name__, failed.format_message()))
         return FAILED

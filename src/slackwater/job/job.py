@@ -49,6 +49,7 @@ from slackwater.job.due import Asked, Calendar, Clock, system_clock
 from slackwater.job.forecasts import SourceForecast, forecasts, today
 from slackwater.job.history import History
 from slackwater.job.inputs import files_of, pinned_inputs
+from slackwater.job.interrupts import interrupts_say, interrupts_say_if_committed
 from slackwater.job.manifest import Manifest, write_record
 from slackwater.job.moment import at_moment
 from slackwater.job.places import check_apart
@@ -69,6 +70,7 @@ from slackwater.job.turns import Turn, following, turns
 from slackwater.job.verify import Verdict, Verification, output_fields_of
 from slackwater.job.work import Work
 from slackwater.plan.plan import ONLY, Plan
+from slackwater.spark.death import forget_dead_jvm, saying_if_spark_died
 from slackwater.time.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -98,6 +100,7 @@ class Job:
         self.config = config
         self.store = Store(config.state, {name: Shelf(query.output.path) for name, query in config.queries.items()})
         self._session = session
+        self._starts_spark = session is None
         self._clock = clock
         self._preparation = Preparation(config, self.store, self.session, statistics, methods, prices, history)
         self._cycles = Cycles(self._preparation)
@@ -118,7 +121,9 @@ class Job:
 
     @charged_to(Phase.START)
     def session(self) -> Session:
-        """The job's Spark, started when it is first needed."""
+        """The job's Spark, started when it is first needed, and again where its JVM has died."""
+        if self._starts_spark and self._session is not None and forget_dead_jvm():
+            self._session = None
         if self._session is None:
             from slackwater.spark.session import open_session
 
@@ -137,7 +142,8 @@ class Job:
         """The job planned now, with all that the planner found; nothing is written but counts of columns."""
         cycle = self.store.current()
         values = cycle.record().pinned if cycle is not None else None
-        return self._preparation.planned(self._preparation.sources_now(), values)[0]
+        with saying_if_spark_died():
+            return self._preparation.planned(self._preparation.sources_now(), values)[0]
 
     def conditions(self) -> Conditions:
         """What answers depend on beside inputs: of the cycle that is under way or, if none is, as one would begin."""
@@ -188,7 +194,12 @@ class Job:
             self._run_number(at, self.config.timeline)
         asked, told = Asked(at, early, all), progress or Silent()
         check_apart(self.config)
-        with metered_runs(), self.store.lock:
+        with (
+            interrupts_say("what was committed before stays, and nothing else"),
+            saying_if_spark_died(),
+            metered_runs(),
+            self.store.lock,
+        ):
             for shelf in self.store.shelves.values():
                 shelf.check()
             self._show_last()
@@ -220,9 +231,10 @@ class Job:
             run = next((run for run in timeline.runs if run not in committed and run <= last), None)
             if run is None:
                 break
-            committed[run] = self._one(cycle, run, committed, progress)
+            with interrupts_say_if_committed(cycle, run):
+                committed[run] = self._one(cycle, run, committed, progress)
             done.append(committed[run])
-            with charged_to(Phase.COMMIT):
+            with interrupts_say_if_committed(cycle, run), charged_to(Phase.COMMIT):
                 self._show_last()
                 with self.store.lock.ours():
                     learn(self.store.prices_file, cluster_of(self.config.spark), committed[run])
@@ -477,6 +489,7 @@ class Job:
         """The same for every query that was delivered, by name: each as the run, or the last run, has left it."""
         return self._verdicts(list(self.config.queries), run, sample)
 
+    @saying_if_spark_died()
     def _verdicts(self, queries: Sequence[str], run: str | int | None, sample: float | None) -> dict[str, Verdict]:
         cycle = self._cycles.open()
         timeline = self._cycles.timeline(cycle)

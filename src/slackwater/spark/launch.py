@@ -29,9 +29,23 @@ def launched(settings: Mapping[str, str], scratch: Path, log: IO[bytes]) -> Any:
         with file.open("w", encoding="utf-8") as opened:
             opened.writelines(f"{_escaped(key)}={_escaped(value)}\n" for key, value in settings.items())
         with _submitting(f"--properties-file {shlex.quote(str(file))} --load-spark-defaults"):
-            return launch_gateway(None, {"stderr": log})  # type: ignore[no-untyped-call]
+            gateway: Any = launch_gateway(None, {"stderr": log})  # type: ignore[no-untyped-call]
     finally:
         file.unlink(missing_ok=True)
+    if gateway.proc is not None:
+        _logs[gateway.proc.pid] = Path(log.name), dict(settings)
+    return gateway
+
+
+_logs: dict[int, tuple[Path, dict[str, str]]] = {}
+"""The logs of the JVMs that were started, with the settings of each."""
+
+
+def last_lines_of(process: int, count: int = 5) -> str:
+    """What a JVM has written last to its log, without secrets."""
+    log, settings = _logs.get(process, (None, {}))
+    lines = log.read_text(errors="replace").strip().splitlines() if log is not None and log.exists() else []
+    return without_secrets("\n  ".join(lines[-count:]), settings)
 
 
 @contextmanager

@@ -55,7 +55,7 @@ SHARED: Final = {
 """What every session has, wherever it runs, unless a job says otherwise."""
 
 # These Python loggers repeat on standard error, as JSON, the message of an exception that is raised anyway.
-REPEATING_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+REPEATING_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger", "py4j")
 
 
 Session: TypeAlias = SparkSession
@@ -238,6 +238,7 @@ def shut_down() -> None:
     if gateway is None or process is None:
         return
     SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
     with suppress(OSError, Py4JError):
         gateway.shutdown()
     with suppress(OSError):
