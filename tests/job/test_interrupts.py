@@ -77,12 +77,6 @@ except MachineError as error:
 print(len(job.history().runs), (room.state / "lock").exists())
 job.run(1)
 print(SparkContext._gateway.proc.pid != first, room.answer())
-os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)
-try:
-    job.verify()
-except MachineError as error:
-    print(error.message.split(")")[1])
-print(job.verify().equal)
 shut_down()
 """
 
@@ -98,7 +92,5 @@ def test_an_interrupt_and_a_jvm_that_is_killed(tmp_path: Path) -> None:
         f"Spark's JVM (process N) {died}",
         "0 False",
         f"True {expected(THREE_ARRIVALS[:1])}",
-        f" {died}",
-        "True",
     ]
     assert done.stderr == ""
