@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
 
-.PHONY: help demo test lint types layers unit coverage test-workloads test-simulations cases format docs clean
+.PHONY: help demo test lint types layers unit coverage test-workloads test-simulations cases campaign format docs clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -44,6 +44,9 @@ test-simulations: $(STAMP) ## Simulate every benchmark query on DuckDB, by every
 
 cases: $(STAMP) ## Look for a failing plan among CASES random ones, from SEED on
 	$(BIN)/python -m tests.optimizer.plans --cases $(CASES) --seed $(SEED)
+
+campaign: $(STAMP) ## Let CASES jobs live through faults, from SEED on: killed, stopped, full disks, power cuts, bad inputs
+	$(BIN)/python -m tests.campaign --cases $(CASES) --seed $(SEED)
 
 format: $(STAMP) ## Format the code and mend what can be mended
 	$(BIN)/ruff check --fix-only

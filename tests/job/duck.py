@@ -62,6 +62,12 @@ class Duck:
         else:
             raise AssertionError(f"not a statement of a job: {statement}")
 
+    def columns_of(self, query: str) -> list[tuple[str, str]]:
+        """The columns of a query over the views there are; sums of whole numbers are those of Spark."""
+        schema = self.connection.execute(f"SELECT * FROM ({_translated(query)}) LIMIT 0").to_arrow_table().schema
+        kinds = ((field.name, spark_type(field.type).text) for field in schema)
+        return [(name, "bigint" if kind == "decimal(38,0)" else kind) for name, kind in kinds]
+
     def _view_of_files(self, name: str, options: str) -> None:
         (path,) = re.findall(r"\bpath '([^']*)'", options)
         files = [str(file) for place in _braces(path) for file in _data_files(Path(place))]
@@ -117,8 +123,11 @@ def _translated(sql: str) -> str:
 
 
 @contextmanager
-def without_spark(outputs: Sequence[tuple[str, str]] = OUTPUTS) -> Iterator[tuple[Duck, Session]]:
-    """A session of DuckDB, and in the block everything that would ask Spark asks it."""
+def without_spark(outputs: Sequence[tuple[str, str]] | None = OUTPUTS) -> Iterator[tuple[Duck, Session]]:
+    """A session of DuckDB, and in the block everything that would ask Spark asks it.
+
+    `outputs` are the columns of every query; without them DuckDB is asked.
+    """
     duck = Duck()
 
     def columns_of_files(
@@ -141,8 +150,11 @@ def without_spark(outputs: Sequence[tuple[str, str]] = OUTPUTS) -> Iterator[tupl
         for task in tasks:
             assert task.needs <= costs.keys()
             on_start(task)
-            for statement in task.statements:
-                duck.execute(statement)
+            try:
+                for statement in task.statements:
+                    duck.execute(statement)
+            except OSError as error:
+                raise RunError(f"step `{task.name}` cannot be written: {error.strerror}") from None
             costs[task.name] = Measured(0.0)
             on_done(task, costs[task.name])
         return costs
@@ -154,8 +166,9 @@ def without_spark(outputs: Sequence[tuple[str, str]] = OUTPUTS) -> Iterator[tupl
             raise BindError(str(error)) from None
         return (Field(name, Type.parse(kind.lower())),)
 
-    def declared(*_: object) -> tuple[Field, ...]:
-        return tuple(Field(name, Type.parse(kind)) for name, kind in outputs)
+    def declared(_: Session, text: str, *__: object) -> tuple[Field, ...]:
+        told = outputs if outputs is not None else duck.columns_of(text)
+        return tuple(Field(name, Type.parse(kind)) for name, kind in told)
 
     def counted(*_: object, **__: object) -> Counted:
         return Counted(0.0, 0.0, 0.0, None, {})
