@@ -64,7 +64,7 @@ def _jobs(cases: int, seed: int, place: Path, threads: ThreadPoolExecutor, progr
     wanted = jobs(cases, seed)
     bar = progress.add_task("jobs without a fault", total=len(wanted))
     found = []
-    for job in threads.map(lambda job: undisturbed(*job, place), wanted):
+    for job in threads.map(lambda job: undisturbed(job, place), wanted):
         found.append(job)
         progress.advance(bar)
     return found

@@ -13,15 +13,16 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from tests.campaign.faults import Kind
-from tests.campaign.lives import Life, Report, begin, end, live, replaced_files, shown
-from tests.campaign.scenarios import schema_of
+from tests.campaign.lives import Life, Report, begin, committed, end, live, replaced_files, shown
+from tests.campaign.scenarios import KIND, Scenario, schema_of
 from tests.job.power import restored
-from tests.job.room import Room, Rows
+from tests.job.room import Rows
 
 LOCK_SECONDS = 1.0
 """For how long the lock of a process that is going to be stopped holds."""
@@ -55,11 +56,8 @@ def check_visible(life: Life) -> None:
     manifests = cycle.readable() if cycle is not None else []
     delivered = [None, *(scenario.truth(manifest.run) for manifest in manifests if manifest.answers)]
     answer = shown(room)
-    check(answer in delivered[-2:], f"shown is {answer}, batch has {delivered[-1]} after runs {_runs(manifests)}")
-
-
-def _runs(manifests: list[object]) -> list[int]:
-    return [manifest.run for manifest in manifests]  # type: ignore[attr-defined]
+    runs = [manifest.run for manifest in manifests]
+    check(answer in delivered[-2:], f"shown is {answer}, batch has {delivered[-1]} after runs {runs}")
 
 
 def check_over(life: Life) -> None:
@@ -137,11 +135,6 @@ def _is_stopped(pid: int) -> bool:
         time.sleep(0.02)
 
 
-def committed(room: Room) -> dict[str, bytes]:
-    """Every manifest, as it lies there."""
-    return {path.name: path.read_bytes() for path in sorted(room.state.glob("cycle-*/run-*.json"))}
-
-
 # --- inputs that are replaced ----------------------------------------------------------------------------------------
 
 
@@ -186,6 +179,66 @@ def run_by_run(life: Life) -> None:
     check_over(life)
 
 
+# --- clocks that jump -----------------------------------------------------------------------------------------------
+
+
+def jumping_clock(life: Life) -> None:
+    """The clock of the machine is set forward and back: what is due is done once, and every answer is batch's."""
+    chance = random.Random(f"clock {life.seed}")
+    noon = datetime(2026, 3, 28, 12, tzinfo=UTC)
+    hours = [chance.uniform(-40, 40) for _ in range(7)]
+    moments = [noon + timedelta(hours=each) for each in hours]
+    moments.append(max(moments) + timedelta(days=2))
+    told = tuple(moment.isoformat() for moment in moments)
+    check_ended(live(replace(life, moments=told)), "done")
+    answer, truth = shown(life.room), life.scenario.truth(3)
+    check(answer == truth, f"in the end the answer is {answer}, batch has {truth}")
+
+
+# --- promises that are broken ----------------------------------------------------------------------------------------
+
+
+def broken_promise(life: Life) -> None:
+    """A file breaks what its source promises: the run stops by name. A good file in its place mends it."""
+    chance, scenario, room = random.Random(f"broken {life.seed}"), life.scenario, life.room
+    run = chance.choice((2, 3))
+    check_ended(live(replace(life, until=run - 1)), "done")
+    before = committed(room)
+    rows, what = broken(chance, scenario, run)
+    path = room.bring("sales", f"part-{run}.parquet", rows, schema_of("sales", rows))
+    report = live(replace(life, until=run))
+    check(report.ended == "refused", f"{what} was taken: the process {report.ended} {report.words}")
+    check("sales" in report.words, f"{what}: the source is not named in: {report.words}")
+    check(committed(room) == before, f"{what} was committed")
+    check_visible(life)
+    path.unlink()
+    scenario.arrive(room, run)
+    room.job().repin()
+    check_over(life)
+
+
+def broken(chance: random.Random, scenario: Scenario, run: int) -> tuple[Rows, str]:
+    """The sales of a run with something wrong in them, and what it is."""
+    rows = [dict(row) for row in scenario.arrivals[run - 1]["sales"]]
+    earlier = dict(chance.choice(scenario.arrivals[0]["sales"]))
+    is_feed = KIND.name in earlier
+    if is_feed:
+        earlier[KIND.name] = "insert"
+    stranger = {**earlier, "o_id": 999}
+    ways: list[tuple[dict[str, object], str]] = [({**earlier, "o_id": None}, "a key without a value")]
+    if is_feed:
+        ways += [
+            ({**stranger, KIND.name: "delete"}, "a delete of a row that was never there"),
+            ({**stranger, KIND.name: "update_postimage"}, "an image of after without one of before"),
+            ({**stranger, KIND.name: "upsert"}, "an unknown kind of change"),
+        ]
+    else:
+        ways += [({**earlier, "price": 77}, "a key that an earlier run has"), (stranger, "a key twice in one run")]
+        rows += [dict(stranger)]
+    row, what = chance.choice(ways)
+    return [*rows, row], what
+
+
 # --- all kinds -------------------------------------------------------------------------------------------------------
 
 
@@ -216,6 +269,14 @@ FAULTS: Mapping[str, tuple[Kind, Checked]] = {
 }
 
 
+QUIET: Mapping[str, Checked] = {
+    "the clock jumps": jumping_clock,
+    "a promise is broken": broken_promise,
+    "no fault": run_by_run,
+}
+"""Where the fault, if any, is in what the job is given, and not at a call."""
+
+
 def tried(case: Case, place: Path) -> str | None:
     """Lives a case through; what was found wrong, or nothing."""
     life = Life(str(place / f"case-{case.number}"), case.shape, case.seed, at=case.at)
@@ -225,7 +286,7 @@ def tried(case: Case, place: Path) -> str | None:
             seconds = LOCK_SECONDS if fault is Kind.STOP else None
             checked(replace(life, fault=fault, lock_seconds=seconds, replaced_run=1 + case.number % 3))
         else:
-            run_by_run(life)
+            QUIET[case.kind](life)
     except Finding as finding:
         return finding.words
     return None

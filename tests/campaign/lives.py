@@ -14,24 +14,28 @@ import signal
 import time
 import traceback
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from unittest.mock import patch
 
 from tests.campaign.faults import Faults, Kind
-from tests.campaign.scenarios import Scenario, ordered, scenario_of
+from tests.campaign.scenarios import RUNS, Scenario, ordered, scenario_of
 from tests.job.duck import without_spark
 from tests.job.power import Disk
 from tests.job.room import Room, Row
 
 from slackwater.errors import UserError
 from slackwater.job.lock import JobLock
+from slackwater.job.manifest import Manifest
+from slackwater.spark.session import Session
+from slackwater.time.clock import minutes
 
 context = get_context("forkserver")
 context.set_forkserver_preload(["tests.campaign.lives", "pandas"])
 
-SECONDS = 300.0
+SECONDS = 120.0
 """A life that takes longer hangs."""
 
 
@@ -48,7 +52,9 @@ class Life:
     """The last run to do."""
     lock_seconds: float | None = None
     replaced_run: int = 1
-    """Which run's file of sales is replaced, by what the run after it has."""
+    """Which run's file of sales is replaced."""
+    moments: tuple[str, ...] = ()
+    """What the clock says each time when the job is called; it may jump."""
 
     @property
     def scenario(self) -> Scenario:
@@ -129,13 +135,55 @@ def _lived(life: Life) -> None:
     report.write_text(json.dumps(asdict(outcome)), encoding="utf-8")
 
 
-def _live(life: Life, room: Room, session: object) -> None:
-    job = room.job(session)  # type: ignore[arg-type]
+def _live(life: Life, room: Room, session: Session) -> None:
+    if life.moments:
+        _live_by_the_clock(life, room, session)
+        return
+    job = room.job(session)
     while (following := job.status().next) is not None and following.run <= life.until:
         life.scenario.arrive(room, following.run)
         job.run()
     if following is None:
         job.clean()
+
+
+def _live_by_the_clock(life: Life, room: Room, session: Session) -> None:
+    """Calls the job at each moment, with rows that have come since, and holds what it shows against batch.
+
+    A run that was done stays done, whatever the clock says, and none is done before its time.
+    """
+    arrived, before = 0, dict[str, bytes]()
+    for moment in map(datetime.fromisoformat, life.moments):
+        if arrived < len(RUNS):
+            arrived += 1
+            life.scenario.arrive(room, arrived)
+        done = room.job(session, clock=lambda moment=moment: moment).run()
+        for manifest in done:
+            assert (minutes(manifest.time) or 0) <= _minutes_past(manifest, moment, room), (
+                f"{manifest.time} at {moment}"
+            )
+        now = committed(room)
+        assert before.items() <= now.items(), f"what was committed has changed at {moment}"
+        before = now
+        if any(manifest.answers for manifest in done):
+            assert shown(room) == life.scenario.truth(arrived), f"the answer at {moment} is {shown(room)}"
+
+
+def _itself(moment: datetime) -> datetime:
+    return moment
+
+
+def _minutes_past(manifest: Manifest, moment: datetime, room: Room) -> float:
+    """How long it is, in minutes, since the day of a run's cycle began."""
+    day = room.job().store.cycle(manifest.cycle).record().day
+    assert day is not None
+    return (moment - datetime.fromisoformat(day).replace(tzinfo=UTC)) / timedelta(minutes=1)
+
+
+def committed(room: Room) -> dict[str, bytes]:
+    """Every manifest, as it lies there."""
+    found = sorted(room.state.glob("cycle-*/run-*.json"))
+    return {path.relative_to(room.state).as_posix(): path.read_bytes() for path in found}
 
 
 def replace_input(room: Room, run: int) -> None:

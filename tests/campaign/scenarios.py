@@ -15,7 +15,7 @@ import pyarrow as pa
 import sqlglot
 from tests.job.room import Arrival, Room, Row, Rows
 
-RUNS = ("early", "later", "last")
+RUNS = ("10:00", "14:00", "24:00")
 CATEGORIES = "abcd"
 
 SALES = pa.schema([("o_id", pa.int64()), ("cat", pa.string()), ("price", pa.int64())])

@@ -17,7 +17,7 @@ CASES, SEED = 60, 1
 @pytest.fixture(scope="module")
 def lived(tmp_path_factory: pytest.TempPathFactory) -> list[Undisturbed]:
     place = tmp_path_factory.mktemp("undisturbed")
-    return [undisturbed(shape, seed, place) for shape, seed in jobs(CASES, SEED)]
+    return [undisturbed(job, place) for job in jobs(CASES, SEED)]
 
 
 @pytest.mark.heavy
