@@ -11,7 +11,6 @@ import logging
 import os
 import shutil
 import signal
-import time
 import traceback
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -27,7 +26,6 @@ from tests.job.power import Disk
 from tests.job.room import Room, Row
 
 from slackwater.errors import UserError
-from slackwater.job.lock import JobLock
 from slackwater.job.manifest import Manifest
 from slackwater.spark.session import Session
 from slackwater.time.clock import minutes
@@ -118,7 +116,7 @@ def _lived(life: Life) -> None:
     try:
         with without_spark(None) as (_, session):
             if life.lock_seconds is not None:
-                patch.object(JobLock.__init__, "__defaults__", (life.lock_seconds, time.time)).start()
+                patch("slackwater.job.lock.SECONDS", life.lock_seconds).start()
             if life.fault is Kind.REPLACE:
                 faults.action = lambda: replace_input(room, life.replaced_run)
             if life.fault is Kind.POWER:

@@ -230,7 +230,7 @@ def _expected(sources: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str
     return {name: {**told, "expect": {"rows": rows[name], "arrives": arrives}} for name, told in sources.items()}
 
 
-SHAPES: Mapping[str, Callable[[random.Random], Scenario]] = {"plain": plain, "feed": feed}
+SHAPES: Mapping[str, Callable[[random.Random], Scenario]] = {"plain": plain, "feed": feed, "upserts": upserts}
 
 
 def scenario_of(shape: str, seed: int) -> Scenario:
