@@ -289,4 +289,6 @@ def tried(case: Case, place: Path) -> str | None:
             QUIET[case.kind](life)
     except Finding as finding:
         return finding.words
+    except Exception as error:
+        return f"the case could not be judged: {error!r}"
     return None
