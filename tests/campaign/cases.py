@@ -62,13 +62,17 @@ def check_visible(life: Life) -> None:
 
 def check_over(life: Life) -> None:
     """The rest of the job is lived without a fault; then the answer is batch's, and nothing is left over."""
-    quiet = replace(life, fault=Kind.NONE, at=-1, lock_seconds=None)
+    quiet = _without_fault(life)
     check_ended(live(quiet), "done")
     room = quiet.room
     truth, answer = quiet.scenario.truth(3), shown(room)
     check(answer == truth, f"in the end the answer is {answer}, batch has {truth}")
     left = room.job().clean(dry_run=True).paths
     check(not left, f"left over: {', '.join(map(str, left))}")
+
+
+def _without_fault(life: Life) -> Life:
+    return replace(life, fault=Kind.NONE, at=-1, lock_seconds=None)
 
 
 # --- faults at a call ------------------------------------------------------------------------------------------------
@@ -213,7 +217,7 @@ def broken_promise(life: Life) -> None:
     check_visible(life)
     path.unlink()
     scenario.arrive(room, run)
-    room.job().repin()
+    room.job().repin(forget=() if path.exists() else (path,))
     check_over(life)
 
 

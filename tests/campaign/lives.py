@@ -14,6 +14,7 @@ import signal
 import traceback
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -155,11 +156,10 @@ def _live_by_the_clock(life: Life, room: Room, session: Session) -> None:
         if arrived < len(RUNS):
             arrived += 1
             life.scenario.arrive(room, arrived)
-        done = room.job(session, clock=lambda moment=moment: moment).run()
+        done = room.job(session, clock=partial(_itself, moment)).run()
         for manifest in done:
-            assert (minutes(manifest.time) or 0) <= _minutes_past(manifest, moment, room), (
-                f"{manifest.time} at {moment}"
-            )
+            due = minutes(manifest.time) or 0
+            assert due <= _minutes_past(manifest, moment, room), f"{manifest.time} was done at {moment}"
         now = committed(room)
         assert before.items() <= now.items(), f"what was committed has changed at {moment}"
         before = now
