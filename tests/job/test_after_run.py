@@ -158,6 +158,21 @@ def test_a_verification_that_fails_says_that_the_run_is_committed(
     assert manifest.run == 2
 
 
+def test_a_link_that_is_wrong_is_called_that(tmp_path: Path, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong_link(verification: Verification, _: Session, sample: float | None = None) -> Verdict:
+        return Verdict(
+            1, "10:00", 3, verification.fields, Difference((), ()), sample, link="out/answer: is a directory"
+        )
+
+    monkeypatch.setattr(Verification, "run", wrong_link)
+    room = Room(tmp_path / "room", settings=EACH)
+    room.arrive(1)
+    with pytest.raises(AnswerDiffers, match="its link does not show it"):
+        room.job(session).run()
+    (verified,) = room.job(session).history().verified
+    assert str(verified) == "the link is wrong (sample of 1 %)"
+
+
 def test_on_spark(spark: SparkSession, tmp_path: Path) -> None:
     directory = tmp_path / "job"
     file = write_job(directory, {})

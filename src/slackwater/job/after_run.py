@@ -42,6 +42,9 @@ class VerdictRecord(Record):
             extra=len(verdict.difference.extra),
         )
 
+    def __str__(self) -> str:
+        return self.outcome if self.sound else "DIFFERS" if self.missing or self.extra else "the link is wrong"
+
 
 class Verified(Record):
     """The verdicts on what a run has delivered, by query."""
@@ -55,7 +58,7 @@ class Verified(Record):
         return all(verdict.sound for verdict in self.verdicts.values())
 
     def __str__(self) -> str:
-        outcomes = dict.fromkeys(each.outcome if each.sound else "DIFFERS" for each in self.verdicts.values())
+        outcomes = dict.fromkeys(map(str, self.verdicts.values()))
         sample = next((each.sample for each in self.verdicts.values()), None)
         return ", ".join(outcomes) + (f" (sample of {100 * sample:g} %)" if sample is not None else "")
 
@@ -91,8 +94,9 @@ def refuse_differing(verdicts: Mapping[str, Verdict]) -> None:
     """Raises where an answer is not the batch answer, with rows that differ."""
     for name, verdict in verdicts.items():
         if not verdict.sound:
+            wrong = "is not what the batch query returns" if verdict.differs else "its link does not show it"
             raise AnswerDiffers(
-                f"{answer_of(name)} is delivered, but is not what the batch query returns\n{verdict!r}",
+                f"{answer_of(name)} is delivered, but {wrong}\n{verdict!r}",
                 place=Place(f"run {verdict.run}"),
                 hint="please report it; `slackwater run --new-cycle` computes everything again",
             )
