@@ -14,7 +14,8 @@ from slackwater.catalog.table import Catalog
 from slackwater.engine.views import view_of_query
 from slackwater.errors import Place, StateError, UnsupportedError, UserError
 from slackwater.job.sections import JobQuery
-from slackwater.job.store import BEGIN_AGAIN
+from slackwater.job.sources import Source
+from slackwater.job.store import BEGIN_AGAIN, CycleRecord
 from slackwater.sql.pinned import names_a_moment, pinned_calls, with_values
 
 
@@ -34,6 +35,12 @@ def at_moment(
         message = f"this cycle has no value of {calls[0].value}: it began with an earlier version"
         raise StateError(message, place=Place(query.file), hint=BEGIN_AGAIN)
     return replace(query, replaced=with_values(calls, values))
+
+
+def view_in_cycle(name: str, query: JobQuery, record: CycleRecord, sources: Iterable[Source]) -> str:
+    """A view of what a query's text returns in a cycle, at its moment."""
+    pinned = at_moment(query, [source.schema for source in sources], record.pinned, record.aggregates)
+    return view_of_text(name, pinned, [column for column, _ in record.answers[query.name]])
 
 
 def view_of_text(name: str, query: JobQuery, columns: Sequence[str]) -> str:

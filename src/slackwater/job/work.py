@@ -21,7 +21,7 @@ from slackwater.job.answers import options_to_write
 from slackwater.job.checking import Check, pending_checks
 from slackwater.job.data_files import all_whole, files_beside
 from slackwater.job.manifest import Manifest, OutputRecord, StateRecord
-from slackwater.job.moment import at_moment, view_of_text
+from slackwater.job.moment import view_in_cycle
 from slackwater.job.pins import FilePin, Pins
 from slackwater.job.planning import text_name
 from slackwater.job.sections import JobConfig, JobQuery
@@ -331,12 +331,7 @@ class Work:
         for source in (source for source in self.sources.values() if source.upserts is not None):
             yield from views_of_upserts(source, self._pins_of(source), compiled.reads, whole=is_text)
         for view in sorted(self._texts.keys() & compiled.reads):
-            yield self._view_of_text(view, self._texts[view])
-
-    def _view_of_text(self, view: str, query: JobQuery) -> str:
-        record, tables = self.cycle.record(), [source.schema for source in self.sources.values()]
-        pinned = at_moment(query, tables, record.pinned, record.aggregates)
-        return view_of_text(view, pinned, [name for name, _ in record.answers[query.name]])
+            yield view_in_cycle(view, self._texts[view], self.cycle.record(), self.sources.values())
 
     def _state_view(self, name: str) -> tuple[str, ...]:
         """With its columns: Spark would look them up in the files, by a job of its own."""

@@ -17,10 +17,10 @@ from sqlglot import Token, TokenType
 
 from slackwater.algebra.functions import CALLED_BARE, PINNED
 from slackwater.catalog.table import Catalog
-from slackwater.errors import Place, UnsupportedError, UserError
+from slackwater.errors import UnsupportedError, UserError
 from slackwater.sql.bind import bare_calls
 from slackwater.sql.moments import DAYS
-from slackwater.sql.tokens import Replaced, tokens_of
+from slackwater.sql.tokens import Replaced, place_in, tokens_of
 
 _TYPED = {"date": "DATE", "timestamp": "TIMESTAMP", "timestamp_ltz": "TIMESTAMP_LTZ", "timestamp_ntz": "TIMESTAMP_NTZ"}
 _BUILT_IN = (["builtin"], ["system", "builtin"])
@@ -90,7 +90,7 @@ def _calls(text: str, tokens: Sequence[Token], file: str | None) -> Iterator[Pin
             if not (tokens[n + 2].text == _STANDARD and _is(tokens, n + 3, TokenType.R_PAREN)):
                 hint = f"write `{name}()`, whose precision is {_STANDARD} digits"
                 raise UnsupportedError(
-                    f"{name} with an argument is not supported", place=_at(text, token, file), hint=hint
+                    f"{name} with an argument is not supported", place=place_in(text, token, file), hint=hint
                 )
             yield PinnedCall(PINNED[name], tokens[first].start, tokens[n + 3].end + 1)
 
@@ -112,7 +112,7 @@ def _typed_literals(text: str, tokens: Sequence[Token], file: str | None) -> Ite
         if len(token.text.split()) > 1:
             hint = f"convert a moment without one, e.g. `convert_timezone('Asia/Tokyo', {kind} 'now')`"
             raise UnsupportedError(
-                "a moment with a time zone is not supported", place=_at(text, token, file), hint=hint
+                "a moment with a time zone is not supported", place=place_in(text, token, file), hint=hint
             )
         yield PinnedCall(f"{kind} '{token.text.strip().lower()}'", tokens[n - 1].start, token.end + 1)
 
@@ -141,7 +141,7 @@ def _called_bare(
             if _may_be_column(_word(token), tokens, catalog):
                 hint = f"write `{_word(token)}()` for the function, or the table's name before the column's"
                 message = f"`{_word(token)}` may be a column or a function here"
-                raise UnsupportedError(message, place=_at(text, token, file), hint=hint) from None
+                raise UnsupportedError(message, place=place_in(text, token, file), hint=hint) from None
         return list(bare)
     return [token for token in bare if token.start in called]
 
@@ -161,8 +161,3 @@ def _word(token: Token) -> str:
 
 def _is(tokens: Sequence[Token], n: int, kind: TokenType) -> bool:
     return 0 <= n < len(tokens) and tokens[n].token_type is kind
-
-
-def _at(text: str, token: Token, file: str | None) -> Place:
-    before = text[: token.start]
-    return Place(file, before.count("\n") + 1, token.start - before.rfind("\n"))

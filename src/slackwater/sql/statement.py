@@ -9,26 +9,24 @@ from collections.abc import Iterator, Sequence
 from itertools import dropwhile, pairwise
 
 from sqlglot import Token, TokenType
-from sqlglot.errors import TokenError
 
-from slackwater.errors import Place, UnsupportedError
-from slackwater.sql.spark4 import Spark4
+from slackwater.errors import UnsupportedError
+from slackwater.sql.tokens import place_in, tokens_of
 
 _REFLECTION = frozenset(("reflect", "java_method", "try_reflect"))
 
 
 def without_end(text: str) -> str:
     """A statement without the semicolons and comments behind it; lines keep their numbers."""
-    words = list(dropwhile(lambda word: word.token_type is TokenType.SEMICOLON, reversed(_words(text))))
+    words = list(dropwhile(lambda word: word.token_type is TokenType.SEMICOLON, reversed(tokens_of(text) or [])))
     return text[: words[0].end + 1] if words else text.rstrip().rstrip(";")
 
 
 def check_reach(text: str, file: str | None = None) -> None:
     """Refuses by name what reads or runs things that no job can declare: computed names, Java methods, programs."""
-    words = _words(text)
-    for word, what in _reaching(words):
+    for word, what in _reaching(tokens_of(text) or []):
         hint = "a query reads the sources that its job declares, each by its name"
-        raise UnsupportedError(f"{what} is not supported", place=_place(text, word, file), hint=hint)
+        raise UnsupportedError(f"{what} is not supported", place=place_in(text, word, file), hint=hint)
 
 
 def _reaching(words: Sequence[Token]) -> Iterator[tuple[Token, str]]:
@@ -42,16 +40,3 @@ def _reaching(words: Sequence[Token]) -> Iterator[tuple[Token, str]]:
                 yield word, f"`{name}`, a call of a Java method,"
         elif word.token_type is TokenType.USING and following.token_type is TokenType.STRING:
             yield word, "a script (TRANSFORM, MAP or REDUCE … USING)"
-
-
-def _words(text: str) -> list[Token]:
-    """The words of a text; none where it cannot be told into words, which Spark then says."""
-    try:
-        return Spark4().tokenize(text)
-    except TokenError:
-        return []
-
-
-def _place(text: str, word: Token, file: str | None) -> Place:
-    before = text[: word.start]
-    return Place(file, before.count("\n") + 1, word.start - (before.rfind("\n") + 1) + 1)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlglot import Token
 from sqlglot.errors import TokenError
 
+from slackwater.errors import Place
 from slackwater.sql.spark4 import Spark4
 
 
@@ -17,6 +18,12 @@ def tokens_of(text: str) -> list[Token] | None:
         return list(Spark4().tokenize(text))
     except TokenError:
         return None
+
+
+def place_in(text: str, token: Token, file: str | None) -> Place:
+    """The line and column where a token starts, both counted from one."""
+    before = text[: token.start]
+    return Place(file, before.count("\n") + 1, token.start - before.rfind("\n"))
 
 
 def written(text: str, token: Token) -> str:
