@@ -57,8 +57,6 @@ def run_with_signal(directory: Path, kind: str, number: signal.Signals = signal.
     ):
         os.dup2(messages.fileno(), 2)
         Signalled(Room(directory), kind, number).watch()
-        sys.exit(main(["run", "--job", str(directory)]))
-        Stopping(Room(directory), kind).watch()
         sys.exit(main(["run", "--early", "--job", str(directory)]))
 
 
