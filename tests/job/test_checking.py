@@ -135,9 +135,22 @@ def test_a_run_goes_on_once_the_file_is_mended(tmp_path: Path, duck: tuple[Duck,
     arrive(room, duck[1], 1, numbers((1, 10)))
     refused(room, duck[1], 2, numbers((1, 5)))
     (room.directory / "data/t/part-2.parquet").unlink()
-    (room.state / "cycle-1/pins-2.json").unlink()
-    arrive(room, duck[1], 2, numbers((2, 5)))
+    room.bring("t", "part-2.parquet", numbers((2, 5)), SCHEMA)
+    room.job(duck[1]).repin()
+    room.job(duck[1]).run()
     assert room.answer() == [(1, 10), (2, 5)]
+
+
+def test_a_committed_file_that_is_mended_is_checked_again(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
+    room = room_of(tmp_path, key="k")
+    arrive(room, duck[1], 1, numbers((1, 10)))
+    arrive(room, duck[1], 2, numbers((2, 20)))
+    (room.directory / "data/t/part-1.parquet").unlink()
+    room.bring("t", "part-1.parquet", numbers((2, 10), (3, 30)), SCHEMA)
+    room.job(duck[1]).repin()
+    with pytest.raises(PromiseError, match=r"k=2 \(2 rows\)"):
+        room.job(duck[1]).run(all=True)
+    assert room.job(duck[1]).status().next is not None
 
 
 # --- only what can be broken -----------------------------------------------------------------------------------------
