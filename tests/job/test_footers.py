@@ -22,7 +22,7 @@ def test_bounds_of_whole_numbers_dates_and_texts(tmp_path: Path) -> None:
     columns = {
         "k": [3, None, 7],
         "s": ["b", "a", "c"],
-        "d": [date(2026, 1, 2), date(2026, 1, 1), None],
+        "d": [date(2026, 1, 2), None, date(2026, 1, 1)],
         "t": [datetime(2026, 1, 1)] * 3,
         "x": [1.0, float("nan"), 2.0],
         "none": pa.array([None] * 3, pa.int64()),

@@ -65,14 +65,16 @@ class Rows:
 
 @dataclass(frozen=True)
 class Effort:
-    """How many rows a check handles: read from files, looked up among others, brought together by their columns."""
+    """How many rows a check handles: read from files, sent to every worker, looked up there, brought together.
+
+    `hashed` are values, of all columns.
+    """
 
     read: float
+    sent: float = 0.0
     probed: float = 0.0
     grouped: float = 0.0
-
-    def __add__(self, other: Effort) -> Effort:
-        return Effort(self.read + other.read, self.probed + other.probed, self.grouped + other.grouped)
+    hashed: float = 0.0
 
 
 class Promise(Protocol):
@@ -174,8 +176,12 @@ class Key:
         return False
 
     def effort(self, arrival: Arrival, earlier: float) -> Effort:
-        new = arrival.changes
-        return Effort(read=(2 if earlier else 1) * new + earlier, probed=earlier, grouped=new)
+        new, added = arrival.changes, arrival.inserts + arrival.updates
+        if not earlier:
+            return Effort(read=new, grouped=new)
+        if added > MOST_SENT:
+            return Effort(read=2 * new + earlier, probed=earlier, grouped=2 * new + earlier)
+        return Effort(read=2 * new + earlier, sent=added, probed=earlier, grouped=new)
 
 
 @dataclass(frozen=True)
@@ -236,8 +242,11 @@ class ExactChanges:
         return _only(facts, ADDING)
 
     def effort(self, arrival: Arrival, earlier: float) -> Effort:
-        taken = arrival.updates + arrival.deletes
-        return Effort(read=2 * arrival.changes + earlier, probed=arrival.changes + earlier, grouped=2 * taken)
+        taken, probed = arrival.updates + arrival.deletes, arrival.changes + earlier
+        read, hashed = arrival.changes + probed, 0.0 if self.has_key else len(self.meets_by) * (taken + probed)
+        if taken > MOST_SENT:
+            return Effort(read=read, probed=probed, grouped=3 * taken + probed, hashed=hashed)
+        return Effort(read=read, sent=taken, probed=probed, grouped=2 * taken, hashed=hashed)
 
 
 @dataclass(frozen=True)
@@ -283,9 +292,12 @@ def bill_of(promise: Promise, widths: Mapping[str, float], arrival: Arrival, ear
     width = sum(widths.get(column, STRING) for column in promise.reads)
     size = effort.read * width
     return Bill(
-        compute=rates.probe * effort.probed + (rates.group + rates.merge) * effort.grouped,
+        compute=rates.probe * effort.probed
+        + rates.compute * effort.hashed
+        + (rates.group + rates.merge) * effort.grouped,
         read=rates.read * effort.read + (rates.read_byte + prices.io * rates.compressed) * size,
         shuffle=(rates.shuffle + prices.network * width) * effort.grouped,
+        broadcast=rates.broadcast * effort.sent,
     )
 
 
