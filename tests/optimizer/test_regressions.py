@@ -180,3 +180,12 @@ def test_a_function_keeps_its_type_through_states_and_empty_inputs() -> None:
     found = simulate("SELECT g, max(bit_count(b)) AS most FROM t GROUP BY g", {"t": arriving}, seed=1).results[3]
     assert found is not None
     assert sorted(found.to_pylist(), key=str) == [{"g": 1, "most": 31}, {"g": 2, "most": 3}]
+
+
+def test_groups_by_an_expression_that_holds_a_sub_query() -> None:
+    """The key is written twice, and both mean the same sub-query."""
+    rows = pa.table({"g": pa.array([1, 1, 2], pa.int32()), "b": pa.array([1, 2, 3], pa.int32())})
+    key = "g + (SELECT min(b) FROM t)"
+    for clause in (key, f"ROLLUP ({key})"):
+        text = f"SELECT {key} AS k, count(*) AS n FROM t WHERE b >= (SELECT min(b) FROM t) GROUP BY {clause}"
+        delivers_what_batch_answers(text, {"t": [rows, rows]})

@@ -79,7 +79,16 @@ def test_the_type_time_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "call", ["max_by(a, k, 2)", "parse_json(b)", "unix_date(DATE'2026-01-01')", "localtimestamp()", "current_catalog()"]
+    "call",
+    [
+        "max_by(a, k, 2)",
+        "instr(b, 'x', -1, 2)",
+        "to_char(a, '99')",
+        "parse_json(b)",
+        "unix_date(DATE'2026-01-01')",
+        "localtimestamp()",
+        "current_catalog()",
+    ],
 )
 def test_functions_are_written_as_they_were(call: str) -> None:
     """sqlglot would leave something out, or write another function."""

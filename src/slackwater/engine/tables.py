@@ -23,6 +23,7 @@ from slackwater.algebra.types import Type
 from slackwater.catalog.arrival import Change
 from slackwater.catalog.measured import measured
 from slackwater.catalog.table import Catalog
+from slackwater.engine.refusals import refusals
 from slackwater.errors import MachineError, UserError
 from slackwater.time.forms import WEIGHT
 from slackwater.time.sources import change_name, snapshot_name
@@ -108,13 +109,15 @@ class Tables:
 
     def query(self, text: str) -> pa.Table:
         """What a text in DuckDB's dialect answers."""
-        return self._connection.execute(text).to_arrow_table()
+        with refusals():
+            return self._connection.execute(text).to_arrow_table()
 
     def expected(self, text: str) -> float:
         """How many rows DuckDB itself expects of a text, with all of its optimizers at work."""
         self._run("SET disabled_optimizers = ''")
         try:
-            told = self._connection.execute(f"EXPLAIN (FORMAT JSON) {text}").fetchone()
+            with refusals():
+                told = self._connection.execute(f"EXPLAIN (FORMAT JSON) {text}").fetchone()
         finally:
             self._run(f"SET disabled_optimizers = '{SETTINGS['disabled_optimizers']}'")
         explained: list[_Operator] = json.loads(told[1]) if told else []
@@ -145,7 +148,8 @@ class Tables:
         return frozenset(name(table, n) for table in changing for n in later for name in (snapshot_name, change_name))
 
     def _run(self, text: str) -> None:
-        self._connection.execute(text)
+        with refusals():
+            self._connection.execute(text)
 
 
 class States:
@@ -156,11 +160,13 @@ class States:
 
     def save(self, name: str, text: str) -> int:
         """Keeps what a text answers; returns its number of rows."""
-        made = self._connection.execute(f'CREATE TABLE "{name}" AS {text}').fetchone()
+        with refusals():
+            made = self._connection.execute(f'CREATE TABLE "{name}" AS {text}').fetchone()
         return int(made[0]) if made else 0
 
     def query(self, text: str) -> pa.Table:
-        return self._connection.execute(text).to_arrow_table()
+        with refusals():
+            return self._connection.execute(text).to_arrow_table()
 
 
 class _Operator(TypedDict):

@@ -101,7 +101,7 @@ class Groups:
         if group_by.sets is None:
             if unfit := next((call for call in calls if _is_grouping(call)), None):
                 raise context.wrong(f"{function_name(unfit)}() needs ROLLUP, CUBE or GROUPING SETS", unfit)
-            self._keys = dict(zip(group_by.keys, columns, strict=True))
+            self._keys = {bench.alike(key): column for key, column in zip(group_by.keys, columns, strict=True)}
             bench.relation = Aggregate(bench.relation, tuple(dict.fromkeys(columns)), pairs)
         else:
             number = self._expand(group_by.keys, columns, group_by.sets, pairs)
@@ -138,7 +138,7 @@ class Groups:
         pairs, below = tuple(zip(copies, columns, strict=True)), self.bench.relation
         branches = [Aggregate(Expand(below, pairs, tuple(masks), number), (*copies, number), calls) for masks in rounds]
         self.bench.relation = branches[0] if len(branches) == 1 else self._all_of(branches)
-        self._keys = dict(zip(keys, copies, strict=True))
+        self._keys = {self.bench.alike(key): copy for key, copy in zip(keys, copies, strict=True)}
         return number
 
     def _all_of(self, branches: list[Aggregate]) -> Relation:
@@ -272,7 +272,7 @@ class Groups:
 
         def visit(node: exp.Expr) -> exp.Expr:
             bare = node.unnest() if isinstance(node, exp.Paren) else node
-            if column := self._keys.get(bare) or self._calls.get(bare):
+            if column := self._keys.get(self.bench.alike(bare)) or self._calls.get(bare):
                 return leaf(column)
             if isinstance(node, exp.Window):
                 return with_parts(node, lambda part: before_over(part) if part is node.this else visit(part))

@@ -25,9 +25,21 @@ class Spark4(Spark):
         STRING_ESCAPES = ["'", '"', "\\"]  # noqa: RUF012
 
     class Parser(SparkParser):
-        """The same grammar, without words that are functions by themselves."""
+        """The same grammar, without words that are functions by themselves, and with all arguments kept."""
 
         NO_PAREN_FUNCTIONS: ClassVar = {}
+        FUNCTIONS: ClassVar = {
+            **SparkParser.FUNCTIONS,
+            "INSTR": lambda arguments: _instr(arguments),
+            "TO_CHAR": lambda arguments: exp.Anonymous(this="to_char", expressions=arguments),
+        }
+
+
+def _instr(arguments: list[exp.Expr]) -> exp.Expr:
+    """With a position `instr` may count from the end, and takes an occurrence; `locate` does not."""
+    if len(arguments) == 2:
+        return exp.StrPosition(this=arguments[0], substr=arguments[1])
+    return exp.Anonymous(this="instr", expressions=arguments)
 
 
 def as_spark_reads(statement: exp.Expr) -> exp.Expr:

@@ -161,6 +161,19 @@ class Workbench:
             marker.meta.update(placed.meta)
         return marker
 
+    def alike(self, tree: exp.Expr) -> exp.Expr:
+        """The tree with one placeholder for all its sub-queries that read the same; random ones stay apart."""
+        if len(self._queries) < 2 or not tree.find(exp.Placeholder):
+            return tree
+        return tree.transform(self._first_alike)
+
+    def _first_alike(self, node: exp.Expr) -> exp.Expr:
+        query = self._queries.get(node.name) if isinstance(node, exp.Placeholder) else None
+        if query is None or Scalar(query, frozenset()).is_random:
+            return node
+        number = next(number for number, other in self._queries.items() if other == query)
+        return exp.Placeholder(this=number, kind="subquery")
+
     def _with_named_windows(self, tree: exp.Expr) -> exp.Expr:
         if not tree.find(exp.Window):
             return tree
