@@ -42,7 +42,7 @@ NO_FUNCTION = "Binder Error: No function matches the given name and argument typ
     [
         (
             "CatalogException",
-            "Catalog Error: Scalar Function with name kurz does not exist!",
+            "Catalog Error: Function with name kurz does not exist!",
             UnsupportedError,
             "`kurz`",
         ),
