@@ -20,6 +20,7 @@ from slackwater.job.accounts import (
     account_name,
     account_of,
     metered_command,
+    process_of_a_command,
     record_attempt,
 )
 from slackwater.job.job import Job
@@ -99,13 +100,24 @@ def test_every_run_has_an_account_that_adds_up(room: tuple[Room, Session]) -> No
 
 def test_runs_of_a_command_share_one_meter(room: tuple[Room, Session]) -> None:
     job = room[0].job(room[1])
-    with metered_command(), patch("slackwater.spark.session.shut_down") as shut_down:
+    with process_of_a_command(), metered_command(), patch("slackwater.spark.session.shut_down") as shut_down:
         done = job.run(all=True)
         job.end_command(done)
     shut_down.assert_called_once_with()
     phases = [account(job, manifest).phases.keys() for manifest in done]
     assert [Phase.START in each for each in phases] == [True, False, False]
     assert [Phase.END in each for each in phases] == [False, False, True]
+
+
+def test_what_a_command_does_between_runs_of_jobs_is_nobodys(room: tuple[Room, Session]) -> None:
+    job = room[0].job(room[1])
+    with process_of_a_command(), metered_command():
+        pass
+    with process_of_a_command():  # as a benchmark does, which runs jobs beside other work
+        done = [manifest for _ in range(2) for manifest in job.run()]
+        job.end_command(done)
+    for manifest in done:
+        assert Phase.END not in account(job, manifest).phases
 
 
 def test_a_program_of_ones_own_is_charged_from_the_call_on(room: tuple[Room, Session]) -> None:

@@ -13,6 +13,7 @@ from slackwater.cli.live import Live, Notes
 from slackwater.cli.output import Output, reporting
 from slackwater.cli.verify_report import VerifyReport
 from slackwater.errors import UserError
+from slackwater.job.accounts import metered_command
 from slackwater.job.job import Job
 from slackwater.job.runner import Progress, Silent
 
@@ -75,16 +76,17 @@ def run(
         return
     with output.waiting("starting"):
         progress = progress_for(output)
-    done = job.run(
-        at,
-        early=early,
-        all=every,
-        new_cycle=new_cycle,
-        skip_missed=skip_missed,
-        carry_over=carry_over,
-        progress=progress,
-    )
-    job.end_command(done)
+    with metered_command():
+        done = job.run(
+            at,
+            early=early,
+            all=every,
+            new_cycle=new_cycle,
+            skip_missed=skip_missed,
+            carry_over=carry_over,
+            progress=progress,
+        )
+        job.end_command(done)
     output.report(RunReport(job.history_of(done), job.status(), job.store.shelves))
 
 

@@ -26,7 +26,7 @@ from slackwater.cli.repin import repin
 from slackwater.cli.signals import ended_by_sigterm, exit_code
 from slackwater.cli.stats import stats
 from slackwater.errors import UserError
-from slackwater.job.accounts import metered_command
+from slackwater.job.accounts import process_of_a_command
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 
@@ -48,11 +48,11 @@ def slackwater() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line; the return value is the exit code.
 
-    Without arguments it is the one that this process was started with, and is charged with all that the process takes.
+    Without arguments it is the one that this process was started with, and ends with it.
     """
     if arguments is not None:
         return _run(list(arguments))
-    with metered_command():
+    with process_of_a_command():
         return _run(sys.argv[1:])
 
 

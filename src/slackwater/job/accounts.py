@@ -139,6 +139,7 @@ class Meter:
 
 
 _METER: Final[ContextVar[Meter | None]] = ContextVar("meter", default=None)
+_IS_OURS: Final[ContextVar[bool]] = ContextVar("process of a command", default=False)
 
 
 @contextmanager
@@ -153,8 +154,21 @@ def charged_to(phase: Phase) -> Iterator[None]:
 
 
 @contextmanager
+def process_of_a_command() -> Iterator[None]:
+    """In the block the process is for one command, and ends with it."""
+    token = _IS_OURS.set(True)
+    try:
+        yield
+    finally:
+        _IS_OURS.reset(token)
+
+
+@contextmanager
 def metered_command() -> Iterator[None]:
-    """The command that this process is for: it is metered from the start of the process."""
+    """A command that runs a job: metered from the start of its process, if that is for nothing else."""
+    if not _IS_OURS.get():
+        yield
+        return
     token = _METER.set(Meter(Phase.START, Reading.when_process_started()))
     try:
         yield
@@ -163,8 +177,8 @@ def metered_command() -> Iterator[None]:
 
 
 def is_command() -> bool:
-    """Whether this process is for one command, and ends with it."""
-    return _METER.get() is not None
+    """Whether this process is for one command that is metered."""
+    return _IS_OURS.get() and _METER.get() is not None
 
 
 @contextmanager
