@@ -41,11 +41,14 @@ _logs: dict[int, tuple[Path, dict[str, str]]] = {}
 """The logs of the JVMs that were started, with the settings of each."""
 
 
+_TELLING: Final = re.compile(r"\bERROR\b|\bFATAL\b|Exception|OutOfMemory|fatal error")
+
+
 def last_lines_of(process: int, count: int = 5) -> str:
-    """What a JVM has written last to its log, without secrets."""
+    """The last lines of a JVM's log that tell of errors, without secrets."""
     log, settings = _logs.get(process, (None, {}))
     lines = log.read_text(errors="replace").strip().splitlines() if log is not None and log.exists() else []
-    return without_secrets("\n  ".join(lines[-count:]), settings)
+    return without_secrets("\n  ".join([line for line in lines if _TELLING.search(line)][-count:]), settings)
 
 
 @contextmanager

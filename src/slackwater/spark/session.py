@@ -208,6 +208,7 @@ def _start(app_name: str, master: str, conf: dict[str, str | int | bool]) -> Non
     os.environ["JAVA_HOME"] = str(java.home)
     for name in REPEATING_LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    logging.getLogger().addFilter(_is_not_of_py4j)
 
     scratch = Path(tempfile.mkdtemp(prefix="slackwater-"))
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
@@ -229,6 +230,11 @@ def _start(app_name: str, master: str, conf: dict[str, str | int | bool]) -> Non
             ),
             hint=without_secrets(_last_lines(log), settings) or "run `slackwater doctor` to see what is installed",
         ) from None
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """py4j logs the traceback of a connection that broke, with the root logger, and then raises it."""
+    return "py4j" not in Path(record.pathname).parts
 
 
 def shut_down() -> None:
