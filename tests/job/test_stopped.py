@@ -49,6 +49,7 @@ class Signalled(Moments):
 
 def run_with_signal(directory: Path, kind: str, number: signal.Signals = signal.SIGSTOP) -> None:
     """`slackwater run`, which gets a signal at a moment; its messages are kept."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored, in the background
     with (
         patch("slackwater.job.lock.SECONDS", SHORT),
         without_spark() as (_, session),
