@@ -73,7 +73,9 @@ class Duck:
         files = [str(file) for place in _braces(path) for file in _data_files(Path(place))]
         self.files[name] = files
         try:
-            self.connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM read_parquet({files})")
+            self.connection.execute(
+                f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM read_parquet({files}, union_by_name=true)"
+            )
         except duckdb.Error as error:
             raise RunError(str(error)) from None
 

@@ -122,7 +122,7 @@ class Cycles:
                 started=now(),
                 day=day.isoformat() if day is not None else None,
                 fingerprint=fingerprint(self.config),
-                sources={n: SourceColumns(columns=_columns(s.fields)) for n, s in sources.items()},
+                sources={n: _source_columns(source) for n, source in sources.items()},
                 outputs=outputs or (),
                 queries=queries,
                 aggregates=tuple(sorted(engine.aggregates)),
@@ -234,6 +234,10 @@ def _expected(statistics: Statistics, sources: Mapping[str, Source], timeline: T
         for name, source in sources.items()
         if source.changing and name in statistics
     }
+
+
+def _source_columns(source: Source) -> SourceColumns:
+    return SourceColumns(columns=_columns(source.fields), optional=tuple(sorted(source.optional)))
 
 
 def _columns(fields: Sequence[Field]) -> tuple[tuple[str, str], ...]:

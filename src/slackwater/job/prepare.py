@@ -262,8 +262,9 @@ class Preparation:
                 hint = f"rows of a feed carry insert, delete, update_preimage or update_postimage; there is {have}"
                 raise UserError(f"source `{name}` is a feed without a column `{CHANGE_TYPE}`", hint=hint)
             fields = tuple(f for f in fields if f.name.lower() != CHANGE_TYPE)
-        check_column_names(name, [f.name for f in fields], config.changes)
-        return Source(name, config, format, directory, fields).widened(pins)
+        source = Source(name, config, format, directory, fields).widened(pins)
+        check_column_names(name, [f.name for f in source.fields], config.changes)
+        return source
 
     def _check_known(self, name: str, config: SourceConfig, directory: Path, pins: Sequence[FilePin]) -> None:
         if not pins and config.schema_text is None:
@@ -289,8 +290,9 @@ class Preparation:
         found: dict[str, Source] = {}
         for name, config in self.config.sources.items():
             directory, format = self._place(name, config)
-            fields = output_fields_of(record.sources[name].columns)
-            found[name] = Source(name, config, format, directory, fields)
+            then = record.sources[name]
+            fields, optional = output_fields_of(then.columns), frozenset(then.optional)
+            found[name] = Source(name, config, format, directory, fields, optional)
         return RowCounting(self.store, self.session).known(found)
 
 

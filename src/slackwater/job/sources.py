@@ -1,7 +1,8 @@
 """The tables of a job: where their rows come from, what their columns are, how a run reads them.
 
-A source is a directory of files or a table of the Spark catalog that is one. Its columns are those that Spark sees when
-a cycle begins; a file that comes later with other columns is refused before anything is computed from it.
+A source is a directory of files or a table of the Spark catalog that is one. Its columns are those of its files when a
+cycle begins; one that some of them lack is NULL there. A file that comes later without a column that all of them had is
+refused before anything is computed from it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.orc as orc
@@ -40,6 +42,10 @@ BYTES_PER_ROW = 100
 """A guess for text files whose rows nobody has counted yet: never for what a run records or decides by."""
 
 
+FileColumns: TypeAlias = Mapping[str, Field]
+"""The columns of a file, by their names in lower case."""
+
+
 @dataclass(frozen=True)
 class Source:
     """A table of the query and the files behind it."""
@@ -49,6 +55,8 @@ class Source:
     format: str
     directory: Path
     fields: tuple[Field, ...]
+    optional: frozenset[str] = frozenset()
+    """Columns that some files lack, in lower case: they are NULL there."""
     counted: Mapping[str, FileRows] = field(default_factory=dict, compare=False, repr=False)
     """The rows of text files that were counted, by their paths."""
 
@@ -207,29 +215,51 @@ class Source:
         return {str(each["values"]): int(each["counts"]) for each in found}
 
     def check_columns(self, pins: Iterable[FilePin]) -> list[str]:
-        """Refuses files whose columns are not the source's, and says which have more than it reads.
+        """Refuses files whose columns are not the source's, and says which have more or less than it reads.
 
         Text files are checked by Spark when it reads them.
         """
         found = self._columns_by_file(pins)
         for path, columns in found.items():
             self._check_columns(path, columns)
-        return self._added_columns(found) if self.config.schema_text is None else []
+        if self.config.schema_text is not None:
+            return []
+        return [*self._added_columns(found), *self._lacking_columns(found)]
 
     def widened(self, pins: Iterable[FilePin]) -> Source:
-        """The source with each column in the widest type that its files have; files that then do not fit are refused.
+        """The source with all columns of its files, each in the widest type; a file that does not fit is refused.
 
         A schema of the job file stands as it is.
         """
         found = self._columns_by_file(pins)
         source = self
         if self.config.schema_text is None:
-            source = replace(self, fields=tuple(_widest(field, found.values()) for field in self.fields))
+            source = replace(self, fields=self._united(found), optional=self._lacked_by_some(found))
         for path, columns in found.items():
             source._check_columns(path, columns)
         return source
 
-    def _columns_by_file(self, pins: Iterable[FilePin]) -> dict[str, Mapping[str, Type]]:
+    def _united(self, found: Mapping[str, FileColumns]) -> tuple[Field, ...]:
+        """The columns of all files: those that Spark saw in one of them first, then those that only others have."""
+        seen = {each.name.lower(): each for each in self._expected}
+        for path, columns in found.items():
+            new = columns.keys() - seen.keys() - partitions_of(path)
+            seen |= {name: column for name, column in columns.items() if name in new and column.type.is_known}
+        return tuple(_widest(each, found.values()) for name, each in seen.items() if name not in self._always)
+
+    def _lacked_by_some(self, found: Mapping[str, FileColumns]) -> frozenset[str]:
+        """The columns that some files have and others lack."""
+        everywhere = {name for columns in found.values() for name in columns} - self._always
+        return frozenset(
+            name for path, columns in found.items() for name in everywhere - columns.keys() - partitions_of(path)
+        )
+
+    @property
+    def _always(self) -> set[str]:
+        """What every file has beside the table's columns: of a feed, how each row changes it."""
+        return {CHANGE_TYPE} if self.is_feed else set()
+
+    def _columns_by_file(self, pins: Iterable[FilePin]) -> dict[str, FileColumns]:
         """The columns of files that say what they have."""
         found = {pin.path: self._columns_of(self.directory / pin.path) for pin in pins}
         return {path: columns for path, columns in found.items() if columns is not None}
@@ -239,7 +269,18 @@ class Source:
         """The columns that each of its files must have."""
         return self._feed_fields if self.is_feed else self.fields
 
-    def _added_columns(self, found: Mapping[str, Mapping[str, Type]]) -> list[str]:
+    def _lacking_columns(self, found: Mapping[str, FileColumns]) -> list[str]:
+        """The columns of the source that some of its files do not have, in words."""
+        lacking: dict[str, list[str]] = {}
+        for path, columns in found.items():
+            for name in self.optional - columns.keys() - partitions_of(path):
+                lacking.setdefault(name, []).append(path)
+        return [
+            f"source `{self.name}`: {_files_have(paths)} no column `{name}`; it is NULL there"
+            for name, paths in sorted(lacking.items())
+        ]
+
+    def _added_columns(self, found: Mapping[str, FileColumns]) -> list[str]:
         """The columns of files that the source does not have, in words."""
         known = {field.name.lower() for field in self._expected}
         added: dict[str, list[str]] = {}
@@ -251,7 +292,7 @@ class Source:
             for name, paths in sorted(added.items())
         ]
 
-    def _columns_of(self, path: Path) -> Mapping[str, Type] | None:
+    def _columns_of(self, path: Path) -> FileColumns | None:
         try:
             if self.format == Format.PARQUET:
                 schema = pq.read_schema(path)
@@ -261,19 +302,20 @@ class Source:
                 return None
         except (OSError, pa.ArrowException) as error:
             raise unreadable(self.name, path, error) from None
-        return {field.name.lower(): spark_type(field.type) for field in schema}
+        return {each.name.lower(): Field(each.name, spark_type(each.type)) for each in schema}
 
-    def _check_columns(self, path: str, found: Mapping[str, Type]) -> None:
+    def _check_columns(self, path: str, found: FileColumns) -> None:
+        let_be = partitions_of(path) | (self.optional - found.keys())
         for expect in self._expected:
-            if expect.name.lower() in partitions_of(path):
+            if expect.name.lower() in let_be:
                 continue
-            kind = found.get(expect.name.lower())
-            if kind is None:
+            column = found.get(expect.name.lower())
+            if column is None:
                 raise self._drifted(path, f"it has no column `{expect.name}`", found)
-            if not is_read_as(kind, expect.type):
-                raise self._drifted(path, f"`{expect.name}` is {kind}, and was {expect.type}", found)
+            if not is_read_as(column.type, expect.type):
+                raise self._drifted(path, f"`{expect.name}` is {column.type}, and was {expect.type}", found)
 
-    def _drifted(self, path: str, what: str, found: Mapping[str, Type]) -> UserError:
+    def _drifted(self, path: str, what: str, found: FileColumns) -> UserError:
         return UserError(
             f"source `{self.name}` has changed its columns: {what}",
             place=Place(str(self.directory / path)),
@@ -307,11 +349,11 @@ def partitions_of(path: str) -> frozenset[str]:
     return frozenset(part.partition("=")[0].lower() for part in path.split("/")[:-1] if "=" in part)
 
 
-def _widest(field: Field, files: Iterable[Mapping[str, Type]]) -> Field:
-    kind = field.type
+def _widest(column: Field, files: Iterable[FileColumns]) -> Field:
+    kind = column.type
     for columns in files:
-        kind = wider(kind, columns.get(field.name.lower(), kind))
-    return replace(field, type=kind)
+        kind = wider(kind, columns.get(column.name.lower(), column).type)
+    return replace(column, type=kind)
 
 
 def _files_have(paths: Sequence[str]) -> str:

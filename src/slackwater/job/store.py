@@ -54,6 +54,8 @@ class SourceColumns(Record):
     """The columns of a source, as Spark saw them when the cycle began."""
 
     columns: Columns
+    optional: tuple[str, ...] = ()
+    """Those that some of its files lacked then."""
 
 
 Expected: TypeAlias = dict[str, tuple[tuple[float, float, float], ...]]
