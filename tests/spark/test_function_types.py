@@ -37,6 +37,7 @@ def _types(spark: SparkSession, text: str) -> list[Type]:
 @pytest.fixture(scope="module")
 def examples(spark: SparkSession) -> dict[str, list[Type]]:
     """The examples that Spark takes, and the types that it gives their columns."""
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     found: dict[str, list[Type]] = {}
@@ -44,7 +45,7 @@ def examples(spark: SparkSession) -> dict[str, list[Type]]:
         for text in _examples(spark, name):
             try:
                 found[text] = _types(spark, text)
-            except PySparkException:
+            except (PySparkException, Py4JError):
                 continue  # of files that are not there, or of settings that are not made
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
@@ -21,7 +22,7 @@ def expression_type(session: SparkSession, text: str, columns: Mapping[str, Type
     try:
         said = _type(session, text, columns)
         written = _type(session, f"CAST({text} AS {said})", columns)
-    except AnalysisException:
+    except (AnalysisException, Py4JError):
         return None
     return Type.parse(said) if said == written == said.lower() else None
 
