@@ -109,7 +109,7 @@ def test_pins_and_manifest(room: Room, session: Session, harm: Callable[[Path], 
 
 @pytest.mark.parametrize("harm", DAMAGES)
 def test_pins_of_a_run_that_is_not_committed(room: Room, session: Session, harm: Callable[[Path], object]) -> None:
-    with patch("slackwater.job.job.execute", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+    with patch("slackwater.job.execution.execute", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
         room.job(session).run()
     path = cycle_of(room).pins_file(3)
     harm(path)
@@ -218,7 +218,7 @@ def test_states_that_turn_out_to_be_damaged_one_after_the_other(room: Room, sess
 
 
 def test_an_error_that_no_state_is_to_blame_for_stands(room: Room, session: Session) -> None:
-    with patch("slackwater.job.job.execute", side_effect=UserError("no")), pytest.raises(UserError, match="no"):
+    with patch("slackwater.job.execution.execute", side_effect=UserError("no")), pytest.raises(UserError, match="no"):
         room.job(session).run()
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import patch
 
+import pytest
 from tests.job.duck import without_spark
-from tests.job.room import Room
+from tests.job.room import THREE_ARRIVALS, Room, expected
 
+from slackwater.errors import BindError, ParseError, UnsupportedError, UserError
 from slackwater.job.planning import IDLE, KEPT
 
 EARLY = [0.5 + 0.02 * step for step in range(8)]
@@ -47,3 +50,15 @@ def test_who_asks_for_states_has_them_whatever_they_promise(tmp_path: Path) -> N
         plan = room.job(session).plan()
     assert plan.states
     assert KEPT <= plan.rank / plan.batch_rank < 1
+
+
+@pytest.mark.parametrize("kind", [BindError, ParseError, UnsupportedError])
+def test_what_spark_understands_and_we_do_not_is_computed_by_its_text(tmp_path: Path, kind: type[UserError]) -> None:
+    room = Room(tmp_path / "room", settings={"refresh": "auto"})
+    room.arrive(1)
+    refusal = patch("slackwater.job.planning.bind", side_effect=kind("no such thing"))
+    with without_spark() as (_, session), refusal:
+        planned = room.job(session).planned()
+        room.job(session).run()
+    assert planned.reasons == {"": "no such thing"}
+    assert room.answer() == expected(THREE_ARRIVALS[:1])

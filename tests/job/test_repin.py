@@ -109,7 +109,7 @@ def test_a_run_that_is_pinned_and_not_committed(tmp_path: Path, session: Session
     room = Room(tmp_path / "room")
     runs(room, session, 1)
     room.arrive(2)
-    with patch("slackwater.job.job.execute", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+    with patch("slackwater.job.execution.execute", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
         room.job(session).run()
     replace(room, 2)
     found = room.job().repin()

@@ -30,6 +30,7 @@ from tests.job.upserted import (
 )
 
 from slackwater.errors import RunError, UserError
+from slackwater.job.comparisons import Comparisons
 from slackwater.job.manifest import Manifest
 from slackwater.spark.session import Session
 
@@ -118,7 +119,7 @@ def outcome(verdict_of: Upserting, duck: Duck) -> list[Row]:
     job = verdict_of.job()
     cycle = job.store.current()
     assert cycle is not None
-    verification = job._verification(cycle, "", cycle.manifests()[-1])
+    verification = Comparisons(job._cycles).verification(cycle, "", cycle.manifests()[-1])
     for view in verification.views():
         if not view.startswith("CREATE OR REPLACE TEMPORARY VIEW slackwater__delivered"):
             duck.execute(view)

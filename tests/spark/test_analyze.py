@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pytest
 
-from slackwater.spark.analyze import user_aggregates
+from slackwater.errors import BindError
+from slackwater.spark.analyze import output_fields, user_aggregates
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,3 +30,10 @@ def test_registered_aggregates_are_told_from_other_functions(spark: SparkSession
         spark.sql("DROP TEMPORARY FUNCTION My_Mean")
         spark.sql("DROP TEMPORARY FUNCTION next_one")
     assert user_aggregates(spark) == frozenset()
+
+
+def test_a_feature_that_is_switched_off_is_said_without_a_stack_trace(spark: SparkSession) -> None:
+    with pytest.raises(BindError, match="is not enabled") as raised:
+        output_fields(spark, "SELECT current_timestamp(9)", "query.sql")
+    assert "\tat " not in str(raised.value)
+    assert str(raised.value.place) == "query.sql"

@@ -20,7 +20,7 @@ from slackwater.catalog.table import Catalog
 from slackwater.cost.bill import EVEN, Bill
 from slackwater.cost.feedback import History
 from slackwater.cost.model import EngineCost
-from slackwater.errors import ParseError, UnsupportedError, UserError
+from slackwater.errors import BindError, ParseError, UnsupportedError, UserError
 from slackwater.job.chance import check_chance
 from slackwater.job.moment import at_moment
 from slackwater.job.sections import JobConfig, JobQuery, Refresh
@@ -151,7 +151,7 @@ def plan_job(
             bound = bound_query(pinned, catalog, declared[name], aggregates, naming, ansi=ansi, ask=ask)
             check_chance(bound, query.file)
             queries[name] = bound
-        except (UnsupportedError, ParseError) as error:  # Spark has read the text already
+        except (UnsupportedError, ParseError, BindError) as error:  # Spark has read and analyzed the text already
             if refresh is Refresh.INCREMENTAL_STRICT:
                 hint = "`refresh: auto` would compute it from scratch"
                 message = f"{_of(name)}not incremental: {error.message}"

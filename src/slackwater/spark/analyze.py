@@ -12,13 +12,15 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from pyspark.errors import AnalysisException, ParseException
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from slackwater.algebra.schema import Field, TableSchema
 from slackwater.algebra.types import Type
 from slackwater.errors import BindError, ParseError, Place
+from slackwater.spark.statements import our_error
 from slackwater.sql.statement import without_end
 
 ONE_QUERY = "a query is one SELECT, VALUES, TABLE or WITH … SELECT; Slackwater runs no other statement"
@@ -49,6 +51,8 @@ def _refusals(file: str | None, lines_before: int = 0) -> Iterator[None]:
         raise ParseError(_words(error), place=_place(error, file, lines_before), hint=ONE_QUERY) from None
     except AnalysisException as error:
         raise BindError(_words(error), place=_place(error, file, lines_before)) from None
+    except (PySparkException, Py4JJavaError) as error:  # a feature that is switched off, for example
+        raise BindError(our_error(error).message, place=Place(file)) from None
 
 
 def has_catalog_of_its_own(session: SparkSession) -> bool:

@@ -72,6 +72,14 @@ class Timeline:
     def time(self, run: int) -> str:
         return self.times[run - 1]
 
+    def run_at(self, at: str | int) -> int:
+        """The number of a run that is named by its time or by its number."""
+        if isinstance(at, int) and at in self.runs:
+            return at
+        if str(at) not in self.times:
+            raise UserError(f"no run at {at}", hint=did_you_mean(str(at), self.times))
+        return self.times.index(str(at)) + 1
+
 
 def _check_clock(names: tuple[str, ...]) -> None:
     """Times of the clock are right, in order and not mixed with names, for runs are due by them."""
