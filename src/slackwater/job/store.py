@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
@@ -190,7 +190,7 @@ class Cycle:
             raise StateError("this file is damaged: it is not text", place=place, hint=BEGIN_AGAIN) from None
         if checksum_of(text) != (record.revisions[-1].plan if record.revisions else record.plan):
             raise StateError("this file is damaged: its checksum does not fit", place=place, hint=BEGIN_AGAIN)
-        return plan_from_json(text, file=str(file))
+        return _plan_of(text, str(file))
 
     def write_plan(self, plan: Plan, revision: int = 1) -> str:
         """Writes a plan, and says its checksum for the record, which puts it in force; until then nobody reads it."""
@@ -286,6 +286,12 @@ class Cycle:
             for path in sorted(self.data.iterdir()):
                 if run is None or path.name.startswith(f"{run}-"):
                     yield path
+
+
+@lru_cache(maxsize=2)
+def _plan_of(text: str, file: str) -> Plan:
+    """A command asks for the plan in force again and again; a plan never changes."""
+    return plan_from_json(text, file=file)
 
 
 BEGIN_AGAIN = "begin again with `slackwater run --new-cycle`"
