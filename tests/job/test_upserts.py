@@ -227,6 +227,19 @@ def test_what_a_changelog_costs_is_expected_and_teaches_nobody(tmp_path: Path, d
         assert not step.bill
 
 
+def test_plans_tell_of_changelogs_and_their_price(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
+    room = random_room(tmp_path, 5)
+    room.arrive(1)
+    job = room.job(duck[1])
+    promised = job.promised(job.planned())
+    (changelog,) = promised.changelogs
+    assert changelog.source == "orders"
+    assert all(cpu > 0 for cpu in changelog.cpu_s)
+    assert promised.lines()[0].startswith(
+        f"source `{changelog.source}`: upserts become exact changes, kept at each run"
+    )
+
+
 def test_a_new_cycle_expects_rows_and_not_records(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
     """Of all records that are there when it begins, as many count as at the last time."""
     room = Upserting.of(tmp_path, "join", [[upsert(n % 10, n) for n in range(40)], [upsert(1, 90)], []])

@@ -12,4 +12,7 @@ def promised_as_json(promised: Promised) -> Json:
         {"source": each.source, "promises": list(each.promises), "expected_cpu_s": list(each.cpu_s)}
         for each in promised.checks
     ]
-    return {"checked": checked, "trusted": list(promised.trusted)}
+    changelogs: list[Json] = [
+        {"source": each.source, "expected_cpu_s": list(each.cpu_s)} for each in promised.changelogs
+    ]
+    return {"checked": checked, "trusted": list(promised.trusted), "changelogs": changelogs}
