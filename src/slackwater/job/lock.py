@@ -144,7 +144,7 @@ class JobLock:
         if self._renewer is not None and self._renewer is not threading.current_thread():
             self._renewer.join()
         with suppress(OSError, UserError), self._guard.held():  # what cannot be given back expires
-            if self._is_ours(mine):
+            if self._ours(mine) is not None:
                 self.path.unlink(missing_ok=True)
 
     @property
@@ -153,13 +153,13 @@ class JobLock:
         return None if self._held is None else self._held.fence
 
     def check(self) -> None:
-        """Renews the lock, or raises if it is not ours any more."""
+        """Raises if the lock is not ours any more."""
         with self.ours():
             pass
 
     @contextmanager
     def ours(self) -> Iterator[None]:
-        """A block in which the lock is renewed and ours, and nobody can take it over; raises where it was lost.
+        """A block in which the lock is ours, and nobody can take it over; raises where it was lost.
 
         Only for a moment's work: whoever else has to do with the lock waits.
         """
@@ -168,7 +168,7 @@ class JobLock:
             raise UserError("this lock is not held", place=Place(str(self.path)))
         with self._guarded():
             try:
-                kept = self._renew(mine)
+                kept = self._keep(mine)
             except OSError as error:
                 raise StateError(f"cannot renew the lock: {error.strerror}", place=Place(str(self.path))) from error
             if not kept:
@@ -224,15 +224,26 @@ class JobLock:
                     return
 
     def _renew(self, mine: Held) -> bool:
-        """Under the guard."""
-        if not self._is_ours(mine):
+        """Renews the lock if it is ours. Under the guard."""
+        if self._ours(mine) is None:
             return False
         self._replace(replace(mine, expires=self._clock() + self.seconds))
         return True
 
-    def _is_ours(self, mine: Held) -> bool:
-        found = self._read()
-        return isinstance(found, Held) and found.token == mine.token and max(self._fences(), default=0) <= mine.fence
+    def _keep(self, mine: Held) -> bool:
+        """Whether the lock is ours. Under the guard.
+
+        It is renewed only where it expires soon, so that a full disk does not keep a run from being shown.
+        """
+        lock = self._ours(mine)
+        return lock is not None and (lock.expires - self._clock() > self.seconds / 2 or self._renew(mine))
+
+    def _ours(self, mine: Held) -> Held | None:
+        """The lock as its file has it, if it is ours."""
+        lock = self._read()
+        if not isinstance(lock, Held) or lock.token != mine.token or max(self._fences(), default=0) > mine.fence:
+            return None
+        return lock
 
     def _read(self) -> Held | _Unreadable | None:
         try:
