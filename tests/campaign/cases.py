@@ -22,7 +22,7 @@ from tests.campaign.faults import Kind
 from tests.campaign.lives import Life, Report, begin, committed, end, live, replaced_files, shown
 from tests.campaign.scenarios import KIND, Scenario, schema_of
 from tests.job.power import restored
-from tests.job.room import Rows
+from tests.job.room import Row, Rows
 
 LOCK_SECONDS = 1.0
 """For how long the lock of a process that is going to be stopped holds."""
@@ -50,14 +50,25 @@ def check_ended(report: Report, *ways: str) -> None:
 
 
 def check_visible(life: Life) -> None:
-    """Whatever moment it is: the answer shown is batch's after the last run that delivered, or the one before it."""
+    """Whatever moment it is: the answer shown is batch's after the last run that delivered, or the one before it.
+
+    What a run has read, its pins say: after an error a process may call a run early, before its rows have arrived.
+    """
     room, scenario = life.room, life.scenario
     cycle = room.job().store.current()
     manifests = cycle.readable() if cycle is not None else []
-    delivered = [None, *(scenario.truth(manifest.run) for manifest in manifests if manifest.answers)]
-    answer = shown(room)
-    runs = [manifest.run for manifest in manifests]
+    delivered: list[list[Row] | None] = [None]
+    read = set[int]()
+    for manifest in manifests:
+        read |= {_number(pin.path) for pins in manifest.pins.values() for pin in pins}
+        delivered += [scenario.truth_over(read)] if manifest.answers else []
+    answer, runs = shown(room), [manifest.run for manifest in manifests]
     check(answer in delivered[-2:], f"shown is {answer}, batch has {delivered[-1]} after runs {runs}")
+
+
+def _number(file: str) -> int:
+    """The run that a file was made for, by its name."""
+    return int(Path(file).stem.removeprefix("part-"))
 
 
 def check_over(life: Life) -> None:

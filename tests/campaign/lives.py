@@ -140,7 +140,8 @@ def _live(life: Life, room: Room, session: Session) -> None:
         return
     job = room.job(session)
     while (following := job.status().next) is not None and following.run <= life.until:
-        life.scenario.arrive(room, following.run)
+        for run in range(1, following.run + 1):
+            life.scenario.arrive(room, run)
         job.run()
     if following is None:
         job.clean()

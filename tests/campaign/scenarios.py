@@ -6,7 +6,7 @@ The truth is computed here from the rows themselves, by DuckDB over whole tables
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -73,7 +73,11 @@ class Scenario:
 
     def truth(self, run: int) -> list[Row]:
         """The batch answer over everything that has arrived up to a run."""
-        return batch(self.query, self.tables(self.arrivals[:run]))
+        return self.truth_over(range(1, run + 1))
+
+    def truth_over(self, runs: Collection[int]) -> list[Row]:
+        """The batch answer over the files of some runs."""
+        return batch(self.query, self.tables([self.arrivals[run - 1] for run in sorted(runs)]))
 
 
 def schema_of(source: str, rows: Rows) -> pa.Schema:
