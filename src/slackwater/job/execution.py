@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from slackwater.errors import StateError, UserError, counted
+from slackwater.errors import SlackwaterError, StateError, UserError, counted
 from slackwater.job.accounts import Phase, charged_to, record_attempt
 from slackwater.job.after_run import is_to_be_verified, refuse_differing, verify_run
 from slackwater.job.comparisons import Comparisons
@@ -143,7 +143,7 @@ class Execution:
             self._say_lost(work, progress)
             try:
                 return execute(work, lambda: self.cycles.session(cycle), progress)
-            except (UserError, OSError) as error:
+            except (SlackwaterError, OSError) as error:
                 self.store.lock.check()  # who lost the lock may find its files gone: then that is the reason
                 found = damaged_states(work) - suspect if isinstance(error, UserError) else None
                 if not found:
