@@ -16,10 +16,10 @@ from tests.campaign.scenarios import SHAPES
 CASES_A_JOB = 40
 KINDS: Sequence[str] = (*FAULTS, *QUIET)
 SHAPES_OF: Mapping[str, Sequence[str]] = {
-    "an input is replaced": ("plain", "upserts"),
+    "an input is replaced": ("plain",),
     "a promise is broken": ("plain", "feed"),
 }
-"""Where not every shape will do: another file of a feed is another feed, and upserts promise nothing that may break."""
+"""Where not every shape will do: another file of changes contradicts the others, and upserts promise nothing."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import pytest
 
-from slackwater.errors import UserError
+from slackwater.errors import StateError, UserError
 from slackwater.job.lock import UNFINISHED, Held, JobLock, LostLockError
 from slackwater.job.owner import Owner
 
@@ -275,3 +275,11 @@ def test_processes_take_turns_and_take_over(path: Path) -> None:
     for process in processes:
         process.join(60)
     assert [process.exitcode for process in processes] == [0, 0, 0]
+
+
+def test_a_lock_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    path.mkdir()
+    with pytest.raises(StateError, match="cannot be read") as raised:
+        _ = JobLock(path).holder
+    assert str(raised.value.place) == str(path)

@@ -110,7 +110,10 @@ class JobLock:
     @property
     def holder(self) -> Held | None:
         """Who holds the lock as far as its file says, be it left behind or not."""
-        found = self._read()
+        try:
+            found = self._read()
+        except OSError as error:
+            raise StateError(f"cannot be read: {error.strerror}", place=Place(str(self.path))) from None
         return found if isinstance(found, Held) else None
 
     def acquire(self) -> None:
