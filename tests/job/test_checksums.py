@@ -6,7 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from slackwater.errors import StateError
 from slackwater.job.checksums import SMALL, TAIL, checksum_of_file, sampled_checksum
+from slackwater.job.data_files import data_file
 
 
 def in_full(path: Path) -> str:
@@ -61,3 +63,9 @@ def test_a_parquet_footer_counts_in_full_however_long_it_is(tmp_path: Path) -> N
         changed_at(path, position)
         assert sampled_checksum(path) != before
         changed_at(path, position)
+
+
+def test_a_file_that_was_just_written_and_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StateError, match="just written and cannot be read: No such file") as raised:
+        data_file(tmp_path / "part.csv", tmp_path)
+    assert str(raised.value.place) == str(tmp_path / "part.csv")

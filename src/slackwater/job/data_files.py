@@ -18,12 +18,15 @@ _HIDDEN = ("_", ".")
 
 def data_file(path: Path, base: Path) -> DataFile:
     """A file that was just written, as a manifest names it."""
-    return DataFile(
-        path=path.relative_to(base).as_posix(),
-        size=path.stat().st_size,
-        rows=rows_of_file(path),
-        checksum=sampled_checksum(path),
-    )
+    try:
+        size, checksum = path.stat().st_size, sampled_checksum(path)
+    except OSError as error:
+        raise _unreadable(path, error.strerror) from None
+    return DataFile(path=path.relative_to(base).as_posix(), size=size, rows=rows_of_file(path), checksum=checksum)
+
+
+def _unreadable(path: Path, why: object) -> StateError:
+    return StateError(f"this file was just written and cannot be read: {why}", place=Place(str(path)))
 
 
 def files_in(directory: Path) -> list[Path]:
@@ -40,7 +43,7 @@ def rows_of_file(path: Path) -> int | None:
     try:
         return int(pq.read_metadata(path).num_rows)
     except (OSError, pa.ArrowException) as error:
-        raise StateError(f"this file was just written and cannot be read: {error}", place=Place(str(path))) from None
+        raise _unreadable(path, error) from None
 
 
 def all_whole(base: Path, files: Iterable[DataFile]) -> bool:
