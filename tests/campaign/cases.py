@@ -216,7 +216,8 @@ def jumping_clock(life: Life) -> None:
     noon = datetime(2026, 3, 28, 12, tzinfo=UTC)
     hours = [chance.uniform(-40, 40) for _ in range(7)]
     moments = [noon + timedelta(hours=each) for each in hours]
-    moments.append((max(moments) + timedelta(days=3)).replace(hour=0, minute=0))  # by then a whole day is due
+    late = (max(moments) + timedelta(days=2)).replace(hour=12, minute=0)
+    moments += [late, late + timedelta(hours=12)]  # then a day has begun, and is over
     told = tuple(moment.isoformat() for moment in moments)
     check_ended(live(replace(life, moments=told)), "done")
     answer, truth = shown(life.room), life.scenario.truth(3)
