@@ -14,10 +14,8 @@ from slackwater.job.inputs import pinned_inputs
 from slackwater.job.manifest import Manifest, write_record
 from slackwater.job.moment import at_moment
 from slackwater.job.planning import bound_query
-from slackwater.job.prepare import Preparation
 from slackwater.job.regret import BatchRecord
-from slackwater.job.sections import JobConfig
-from slackwater.job.store import Cycle, Store
+from slackwater.job.store import Cycle
 from slackwater.job.verify import Verdict, Verification, output_fields_of
 from slackwater.spark.death import saying_if_spark_died
 
@@ -27,18 +25,6 @@ class Comparisons:
     """The answers of a job beside those of its queries' own texts."""
 
     cycles: Cycles
-
-    @property
-    def preparation(self) -> Preparation:
-        return self.cycles.preparation
-
-    @property
-    def config(self) -> JobConfig:
-        return self.cycles.config
-
-    @property
-    def store(self) -> Store:
-        return self.cycles.store
 
     @saying_if_spark_died()
     def verdicts(self, queries: Sequence[str], run: str | int | None, sample: float | None) -> dict[str, Verdict]:
@@ -79,14 +65,14 @@ class Comparisons:
         return taken
 
     def verification(self, cycle: Cycle, name: str, manifest: Manifest) -> Verification:
-        record, sources = cycle.record(), self.preparation.sources_of(cycle)
+        record, sources = cycle.record(), self.cycles.preparation.sources_of(cycle)
         pins = pinned_inputs(cycle, manifest.run, sources, pin=False)
         fields = output_fields_of(record.answers[name])
         catalog = Catalog.of(source.schema for source in sources.values())
-        query = at_moment(self.config.queries[name], catalog, record.pinned, record.aggregates)
+        query = at_moment(self.cycles.config.queries[name], catalog, record.pinned, record.aggregates)
         bound: Query | None = None
         with suppress(UserError):
             bound = bound_query(query, catalog, fields)
-        shelf = self.store.shelves[name]
-        last = self.store.last_delivered(name)
-        return Verification(query, shelf, sources, pins, manifest, fields, bound, self.config.tolerance, last)
+        shelf = self.cycles.store.shelves[name]
+        last = self.cycles.store.last_delivered(name)
+        return Verification(query, shelf, sources, pins, manifest, fields, bound, self.cycles.config.tolerance, last)

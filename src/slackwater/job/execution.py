@@ -14,13 +14,11 @@ from slackwater.job.damage import damaged_file, damaged_states
 from slackwater.job.inputs import files_of, pinned_inputs
 from slackwater.job.interrupts import interrupts_say_if_committed
 from slackwater.job.manifest import Manifest
-from slackwater.job.prepare import Preparation
 from slackwater.job.prices import cluster_of, learn
 from slackwater.job.publishing import show_last
 from slackwater.job.removal import remove
 from slackwater.job.runner import Progress, execute
-from slackwater.job.sections import JobConfig
-from slackwater.job.store import Cycle, Store
+from slackwater.job.store import Cycle
 from slackwater.job.turns import Turn
 from slackwater.job.verify import Verdict
 from slackwater.job.work import Work
@@ -31,18 +29,6 @@ class Execution:
     """What does the runs of a job; whoever asks for one holds the job's lock."""
 
     cycles: Cycles
-
-    @property
-    def preparation(self) -> Preparation:
-        return self.cycles.preparation
-
-    @property
-    def config(self) -> JobConfig:
-        return self.cycles.config
-
-    @property
-    def store(self) -> Store:
-        return self.cycles.store
 
     def runs_of(self, turn: Turn, skip_missed: bool, progress: Progress) -> list[Manifest]:
         """Does the runs of a cycle that are asked for."""
@@ -62,9 +48,9 @@ class Execution:
                 committed[run] = self._one(cycle, run, committed, progress)
             done.append(committed[run])
             with interrupts_say_if_committed(cycle, run), charged_to(Phase.COMMIT):
-                show_last(self.store)
-                with self.store.lock.ours():
-                    learn(self.store.prices_file, cluster_of(self.config.spark), committed[run])
+                show_last(self.cycles.store)
+                with self.cycles.store.lock.ours():
+                    learn(self.cycles.store.prices_file, cluster_of(self.cycles.config.spark), committed[run])
             verdicts = self._verify_run(cycle, committed[run], timeline.last)
             self._record_account(cycle, committed[run])
             refuse_differing(verdicts)
@@ -72,7 +58,7 @@ class Execution:
 
     def _verify_run(self, cycle: Cycle, manifest: Manifest, last: int) -> dict[str, Verdict]:
         """Compares what a run has delivered, where the job file asks for it."""
-        asked = self.config.verify
+        asked = self.cycles.config.verify
         if asked is None or not is_to_be_verified(asked, manifest, last):
             return {}
         sample = asked.sample
@@ -124,7 +110,7 @@ class Execution:
                 continue
             if manifest is not None:
                 found[run] = manifest
-        for name, shelf in self.store.shelves.items():
+        for name, shelf in self.cycles.store.shelves.items():
             answer = next((m.answers[name] for m in reversed(found.values()) if name in m.answers), None)
             if answer is not None and not shelf.holds(answer):
                 progress.note(f"{shelf.answers / answer.directory}: the last answer is missing or damaged")
@@ -135,8 +121,8 @@ class Execution:
 
     def _one(self, cycle: Cycle, run: int, committed: Mapping[int, Manifest], progress: Progress) -> Manifest:
         """One run; where it fails over states that turn out to be damaged, it starts over without them."""
-        for path in self.store.attempts(cycle, run):  # we hold the lock, so nobody is at it
-            remove(path, self.store.lock.ours)
+        for path in self.cycles.store.attempts(cycle, run):  # we hold the lock, so nobody is at it
+            remove(path, self.cycles.store.lock.ours)
         suspect = frozenset[str]()
         while True:
             work = self.work(cycle, run, committed, pin=True, suspect=suspect, note=progress.note)
@@ -144,7 +130,7 @@ class Execution:
             try:
                 return execute(work, lambda: self.cycles.session(cycle), progress)
             except (SlackwaterError, OSError) as error:
-                self.store.lock.check()  # who lost the lock may find its files gone: then that is the reason
+                self.cycles.store.lock.check()  # who lost the lock may find its files gone: then that is the reason
                 found = damaged_states(work) - suspect if isinstance(error, UserError) else None
                 if not found:
                     self._record_failure(work)
@@ -156,14 +142,14 @@ class Execution:
 
     def _record_failure(self, work: Work) -> None:
         if not work.cycle.manifest_file(work.run).exists():  # else another process, which took our lock, has done it
-            record_attempt(work.cycle, work.run, work.attempt, self.config.spark)
+            record_attempt(work.cycle, work.run, work.attempt, self.cycles.config.spark)
 
     def _record_account(self, cycle: Cycle, manifest: Manifest) -> None:
-        record_attempt(cycle, manifest.run, manifest.attempt, self.config.spark, manifest.total.get("cpu_s"))
+        record_attempt(cycle, manifest.run, manifest.attempt, self.cycles.config.spark, manifest.total.get("cpu_s"))
 
     def _say_lost(self, work: Work, progress: Progress) -> None:
         for name in work.lost():
-            where = damaged_file(work, name) or self.store.state
+            where = damaged_file(work, name) or self.cycles.store.state
             progress.note(f"{where}: state {name} is missing or damaged; computing it again from its inputs")
         for name, paths in work.beside.items():
             more = f" (and {counted(len(paths) - 1, 'more file')})" if len(paths) > 1 else ""
@@ -179,15 +165,15 @@ class Execution:
         suspect: frozenset[str] = frozenset(),
         note: Callable[[str], None] = lambda _: None,
     ) -> Work:
-        sources = self.preparation.sources_of(cycle)
+        sources = self.cycles.preparation.sources_of(cycle)
         pins = pinned_inputs(cycle, run, sources, pin=pin, note=note)
         if pin:
-            sources = self.preparation.counted(sources, files_of(pins))
+            sources = self.cycles.preparation.counted(sources, files_of(pins))
         before = [manifest for number, manifest in sorted(committed.items()) if number < run]
         record = cycle.record()
         return Work(
-            self.config,
-            self.store,
+            self.cycles.config,
+            self.cycles.store,
             cycle,
             cycle.plan(),
             sources,
