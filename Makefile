@@ -55,7 +55,7 @@ format: $(STAMP) ## Format the code and mend what can be mended
 docs: $(STAMP) ## Write the pages that are generated
 	$(BIN)/python -m slackwater.cli.reference docs/cli.md
 	$(BIN)/python -m slackwater.rules.reference docs/rules.md
-	$(BIN)/python -m slackwater.job.config docs/slackwater.schema.json
+	$(BIN)/python -m slackwater.job.file.config docs/slackwater.schema.json
 
 clean: ## Remove caches and build products; the environment in .venv stays
 	rm -rf build dist htmlcov .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

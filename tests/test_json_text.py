@@ -6,8 +6,8 @@ import pytest
 
 from slackwater.catalog.file import load_tables
 from slackwater.errors import Place, StateError, UserError
-from slackwater.job.lock import Held
-from slackwater.job.manifest import Manifest, read_record
+from slackwater.job.store.lock import Held
+from slackwater.job.store.manifest import Manifest, read_record
 from slackwater.json_text import DEEPEST, read_json
 from slackwater.plan.serialize import plan_from_json
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from slackwater.catalog.arrival import Change
-    from slackwater.engine.simulate import Simulation, Simulator, simulate
     from slackwater.job.job import Job
+    from slackwater.simulation.simulator import Simulation, Simulator, simulate
 
 __all__ = ["Change", "Job", "Simulation", "Simulator", "simulate"]
 
 _HOMES = {
     "Change": "slackwater.catalog.arrival",
     "Job": "slackwater.job.job",
-    "Simulation": "slackwater.engine.simulate",
-    "Simulator": "slackwater.engine.simulate",
-    "simulate": "slackwater.engine.simulate",
+    "Simulation": "slackwater.simulation.simulator",
+    "Simulator": "slackwater.simulation.simulator",
+    "simulate": "slackwater.simulation.simulator",
 }
 
 

@@ -13,7 +13,7 @@ from tests.job.duck import Duck, without_spark
 from slackwater.bench.bookkeeping import BookkeepingBenchmark, Size, Timed, bring, make_job, timed
 from slackwater.cli.main import DONE, FAILED, main
 from slackwater.job.job import Job
-from slackwater.job.manifest import read_record
+from slackwater.job.store.manifest import read_record
 from slackwater.spark.session import Session
 
 CYCLES = 80
@@ -42,7 +42,7 @@ def read() -> Iterator[set[str]]:
         found.add(path.parent.name)
         return read_record(path, kind)
 
-    with patch("slackwater.job.store.read_record", noted):
+    with patch("slackwater.job.store.store.read_record", noted):
         yield found
 
 

@@ -27,7 +27,7 @@ from tests.job.power import Disk
 from tests.job.room import Room, Row
 
 from slackwater.errors import UserError
-from slackwater.job.manifest import Manifest
+from slackwater.job.store.manifest import Manifest
 from slackwater.spark.session import Session
 from slackwater.time.clock import minutes
 
@@ -117,7 +117,7 @@ def _lived(life: Life) -> None:
     try:
         with without_spark(None) as (_, session):
             if life.lock_seconds is not None:
-                patch("slackwater.job.lock.SECONDS", life.lock_seconds).start()
+                patch("slackwater.job.store.lock.SECONDS", life.lock_seconds).start()
             if life.fault is Kind.REPLACE:
                 faults.action = lambda: replace_input(room, life.replaced_run)
             if life.fault is Kind.POWER:

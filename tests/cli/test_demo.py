@@ -67,7 +67,7 @@ def unrehearsed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("here")
 def test_answers_that_differ_fail(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     unrehearsed(monkeypatch)
-    monkeypatch.setattr("slackwater.job.verify.Verdict.equal", False)
+    monkeypatch.setattr("slackwater.job.running.verify.Verdict.equal", False)
     assert main(SMALL) == FAILED
     assert "NOT EQUAL" in capsys.readouterr().out
 

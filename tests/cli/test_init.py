@@ -7,7 +7,7 @@ import pytest
 
 from slackwater.catalog.table import Catalog, table
 from slackwater.cli.main import DONE, FAILED, main
-from slackwater.job.config import load_job
+from slackwater.job.file.config import load_job
 from slackwater.plan.plan import ONLY
 from slackwater.sql.bind import bind
 

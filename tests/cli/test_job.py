@@ -13,7 +13,7 @@ from tests.spark.small_job import TIMES, arrive, write_job
 
 import slackwater
 from slackwater.cli.main import DONE, FAILED, WRONG_USAGE, main
-from slackwater.job.lock import JobLock
+from slackwater.job.store.lock import JobLock
 
 Read = Callable[[], tuple[str, str]]
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from tests.job.duck import without_spark
+from tests.job.inputs.test_repin import replace
 from tests.job.room import Room
-from tests.job.test_repin import replace
-from tests.job.test_work import runs
+from tests.job.running.test_work import runs
 
 from slackwater.cli.main import DONE, FAILED, main
 

@@ -11,9 +11,9 @@ from tests.golden.datasets import connections
 
 from slackwater.algebra.relation import Query
 from slackwater.algebra.schema import TableSchema
-from slackwater.engine.compile import step_sql
-from slackwater.engine.tables import SETTINGS
+from slackwater.compile.step_text import step_sql
 from slackwater.plan.plan import Plan, Purpose
+from slackwater.simulation.tables import SETTINGS
 from slackwater.sql.emit import emit
 from slackwater.time.forms import WEIGHT
 from slackwater.time.sources import change_name, snapshot_name

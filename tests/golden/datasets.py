@@ -19,7 +19,7 @@ from tests.golden.cells import World
 
 from slackwater.algebra.schema import Field, TableSchema
 from slackwater.algebra.types import Type
-from slackwater.engine.tables import SETTINGS
+from slackwater.simulation.tables import SETTINGS
 
 Value = object
 SIZES = ((12, 12, 12), (5, 7, 6), (0, 6, 0), (6, 0, 6), (0, 0, 0))

@@ -26,13 +26,12 @@ from slackwater.bench.workloads import ArrivalPattern, workload
 from slackwater.bench.workloads.sizes import workload_statistics
 from slackwater.catalog.sizes import Sizes, statistics
 from slackwater.catalog.statistics import Arrival, Statistics
-from slackwater.cost.model import CostModel, EngineCost, RowsCost
-from slackwater.cost.objective import LastRunFirst
-from slackwater.engine.compile import step_sql
+from slackwater.compile.step_text import step_sql
 from slackwater.errors import did_you_mean
 from slackwater.memo.memo import Memo
 from slackwater.memo.positive import positive_part
 from slackwater.memo.show import show_memo
+from slackwater.physical.model import CostModel, EngineCost, RowsCost
 from slackwater.plan.alternatives import explain_alternatives
 from slackwater.plan.explain import explain
 from slackwater.plan.plan import ONLY
@@ -41,6 +40,7 @@ from slackwater.plan.serialize import plan_from_json, plan_to_json
 from slackwater.rules.catalogue import EXPLORE_RULES, RULES, RuleBook
 from slackwater.rules.normalize import normalize
 from slackwater.search.explore import Explorer
+from slackwater.search.objective import LastRunFirst
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline
 from slackwater.time.version import OLD, ChangingTables

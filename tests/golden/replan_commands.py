@@ -22,7 +22,7 @@ from tests.golden.plan_commands import PROBLEM, options_of, statistics_of, timel
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query
 from slackwater.catalog.statistics import Arrival, Statistics
-from slackwater.job.schedule import dealt_out
+from slackwater.job.cycle.schedule import dealt_out
 from slackwater.plan.explain import explain
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan

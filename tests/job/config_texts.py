@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slackwater.job.config import (
+from slackwater.job.file.config import (
     FileError,
     JobConfig,
     parse_job,

@@ -38,7 +38,7 @@ def counting_exactly() -> Iterator[Passes]:
         columns = {f.name: _column(rows, seen, sampled, f.name, ends=f.name not in known) for f in fields}
         return Counted(float(rows.num_rows), float(seen.num_rows), float(sampled.num_rows), kinds, columns)
 
-    with patch.multiple("slackwater.job.counting", count_columns=count_columns, united=united):
+    with patch.multiple("slackwater.job.inputs.counting", count_columns=count_columns, united=united):
         yield passes
 
 

@@ -21,8 +21,8 @@ import sqlglot
 
 from slackwater.algebra.schema import Field
 from slackwater.algebra.types import Type
-from slackwater.engine.tables import spark_type
 from slackwater.errors import BindError, RunError
+from slackwater.simulation.tables import spark_type
 from slackwater.spark.counting import Counted
 from slackwater.spark.metrics import Measured
 from slackwater.spark.session import Session
@@ -189,7 +189,7 @@ def without_spark(outputs: Sequence[tuple[str, str]] | None = OUTPUTS) -> Iterat
 
     with (
         patch.multiple(
-            "slackwater.job.prepare",
+            "slackwater.job.cycle.prepare",
             columns_of_files=columns_of_files,
             check_relations=lambda *_: None,
             output_fields=declared,
@@ -199,10 +199,14 @@ def without_spark(outputs: Sequence[tuple[str, str]] | None = OUTPUTS) -> Iterat
             values_now=lambda _: literals_at(duck.clock),
             check_no_text_is_a_moment=lambda *_: None,
         ),
-        patch.multiple("slackwater.job.conditions", settings_of_results=settings, setting=setting),
-        patch.multiple("slackwater.job.record_expressions", output_fields=type_of_expression, run_statement=execute),
-        patch.multiple("slackwater.job.counting", count_columns=counted, run_statement=execute, united=united),
-        patch.multiple("slackwater.job.checking", run_all=run_all),
-        patch.multiple("slackwater.job.runner", run_all=run_all, run_statement=execute, jvm_cpu_seconds=lambda _: None),
+        patch.multiple("slackwater.job.cycle.conditions", settings_of_results=settings, setting=setting),
+        patch.multiple(
+            "slackwater.job.inputs.record_expressions", output_fields=type_of_expression, run_statement=execute
+        ),
+        patch.multiple("slackwater.job.inputs.counting", count_columns=counted, run_statement=execute, united=united),
+        patch.multiple("slackwater.job.running.checking", run_all=run_all),
+        patch.multiple(
+            "slackwater.job.running.runner", run_all=run_all, run_statement=execute, jvm_cpu_seconds=lambda _: None
+        ),
     ):
         yield duck, cast(Session, duck)

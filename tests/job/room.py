@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 import yaml
 
 from slackwater.catalog.statistics import Arrival as Came
-from slackwater.job.config import load_job
-from slackwater.job.due import Clock
+from slackwater.job.cycle.due import Clock
+from slackwater.job.file.config import load_job
+from slackwater.job.file.sections import JobConfig
 from slackwater.job.job import Job
-from slackwater.job.manifest import Manifest
-from slackwater.job.sections import JobConfig
-from slackwater.job.work import Work
+from slackwater.job.running.work import Work
+from slackwater.job.store.manifest import Manifest
 from slackwater.spark.metrics import Measured
 from slackwater.spark.session import Session
 
@@ -192,5 +192,7 @@ class Heard:
 @contextmanager
 def as_if_large() -> Iterator[None]:
     """Each run is thought to have read what `LARGE` expects of the first, so that its states are worth something."""
-    with patch("slackwater.job.replan.arrival_of", lambda name, _: Came({"sales": 4.2e7, "returns": 4.2e6}[name])):
+    with patch(
+        "slackwater.job.cycle.replan.arrival_of", lambda name, _: Came({"sales": 4.2e7, "returns": 4.2e6}[name])
+    ):
         yield

@@ -11,12 +11,12 @@ import pytest
 from tests.job.config_texts import ONE, OTHER, parsed, queries, refused, small, source
 
 from slackwater.errors import Place, UserError
-from slackwater.job.config import (
+from slackwater.job.file.config import (
     FileError,
     load_job,
     parse_job,
 )
-from slackwater.job.yaml_file import Location, Yaml, read_yaml
+from slackwater.job.file.yaml_file import Location, Yaml, read_yaml
 
 # -- what is wrong: one mistake each -----------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from tests.job.crashing import clean_everything, live, mortal
 from tests.job.duck import without_spark
 from tests.job.room import THREE_ARRIVALS, Room, expected
 
-from slackwater.job.data_files import all_whole
+from slackwater.job.store.data_files import all_whole
 from slackwater.spark.session import Session
 
 DEATHS, DEATHS_ON_SPARK = (160, 40) if os.environ.get("SLACKWATER_EVERY_SETTING") else (40, 3)

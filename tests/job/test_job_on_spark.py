@@ -24,11 +24,11 @@ from tests.job.room import (
     rows_of,
     several,
 )
-from tests.job.test_work import state_files
+from tests.job.running.test_work import state_files
 
 from slackwater.cli.main import DONE, FAILED, main
 from slackwater.errors import PromiseError, UserError
-from slackwater.job.verify import Verdict
+from slackwater.job.running.verify import Verdict
 from slackwater.spark.session import Session
 
 

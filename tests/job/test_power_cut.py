@@ -18,7 +18,7 @@ from tests.job.room import THREE_ARRIVALS, Room, expected
 from tests.job.test_crash import check_what_is_visible
 
 from slackwater.errors import StateError
-from slackwater.job.disk import sync_file
+from slackwater.job.store.disk import sync_file
 
 
 def put_back(room: Room, image: Image, arrived: int) -> None:

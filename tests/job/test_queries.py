@@ -21,11 +21,11 @@ from tests.job.room import (
     expected,
     several,
 )
+from tests.job.running.test_work import runs, state_files
 from tests.job.test_crash import lived
-from tests.job.test_work import runs, state_files
 
 from slackwater.errors import UserError
-from slackwater.job.manifest import checksum_of
+from slackwater.job.store.manifest import checksum_of
 from slackwater.plan.plan import Purpose
 from slackwater.spark.session import Session
 

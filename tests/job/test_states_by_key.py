@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.job.room import Arrival, Heard, Room, Row
 
-from slackwater.engine.by_key import buckets_of
+from slackwater.compile.by_key import buckets_of
 from slackwater.spark.session import Session
 
 QUERY = """\

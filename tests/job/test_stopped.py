@@ -51,7 +51,7 @@ def run_with_signal(directory: Path, kind: str, number: signal.Signals = signal.
     """`slackwater run`, which gets a signal at a moment; its messages are kept."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored, in the background
     with (
-        patch("slackwater.job.lock.SECONDS", SHORT),
+        patch("slackwater.job.store.lock.SECONDS", SHORT),
         without_spark() as (_, session),
         patch("slackwater.job.job.Job.session", lambda _: session),
         (directory / "messages").open("w", encoding="utf-8") as messages,
@@ -128,7 +128,7 @@ def test_a_process_that_is_stopped_while_it_changes_something_keeps_others_out_f
     room: Room, kind: str
 ) -> None:
     with stopped_before(room, kind) as stopped:
-        with without_spark() as (_, session), patch("slackwater.job.guard.PATIENCE", 0.2):
+        with without_spark() as (_, session), patch("slackwater.job.store.guard.PATIENCE", 0.2):
             for refused in (room.job(session).run, room.job(session).clean):
                 with pytest.raises(UserError, match="which is stopped") as raised:
                     refused()

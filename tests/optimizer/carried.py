@@ -16,13 +16,13 @@ from tests.strategies.search import Search
 
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.types import quotients_as_doubles
-from slackwater.cost.model import EngineCost
-from slackwater.cost.scattered import ScatteredCost
-from slackwater.engine.compile import step_sql
-from slackwater.engine.tables import Tables, in_spark_types
+from slackwater.compile.step_text import step_sql
+from slackwater.physical.model import EngineCost
+from slackwater.physical.scattered import ScatteredCost
 from slackwater.plan.past import Past
 from slackwater.plan.planner import Options, plan_query
 from slackwater.rules.normalize import normalize
+from slackwater.simulation.tables import Tables, in_spark_types
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
 from slackwater.time.timeline import Timeline

@@ -21,13 +21,13 @@ from tests.strategies.tables import Database
 
 from slackwater.algebra.canonical import Canonicalizer
 from slackwater.algebra.types import quotients_as_doubles
-from slackwater.cost.model import EngineCost
-from slackwater.cost.scattered import ScatteredCost
-from slackwater.engine.compile import step_sql
-from slackwater.engine.tables import Tables, in_spark_types
+from slackwater.compile.step_text import step_sql
+from slackwater.physical.model import EngineCost
+from slackwater.physical.scattered import ScatteredCost
 from slackwater.plan.plan import Purpose
 from slackwater.plan.planner import Options, plan_queries
 from slackwater.rules.normalize import normalize
+from slackwater.simulation.tables import Tables, in_spark_types
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
 from slackwater.time.timeline import Timeline

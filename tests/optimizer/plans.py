@@ -18,14 +18,14 @@ from tests.strategies.queries import Case, Family, make_case
 from tests.strategies.search import Search
 
 from slackwater.algebra.relation import Relation
-from slackwater.cost.layout import Rows
-from slackwater.cost.model import CostModel
-from slackwater.cost.objective import Custom, LastRunFirst, Objective, Vector
-from slackwater.cost.scattered import DEAR, ScatteredCost
-from slackwater.engine.simulate import Simulator
+from slackwater.physical.layouts import Rows
+from slackwater.physical.model import CostModel
+from slackwater.physical.scattered import DEAR, ScatteredCost
 from slackwater.plan.narrow import columns_read
 from slackwater.rules.catalogue import EXPLORE_RULES, METHODS, RULES
 from slackwater.rules.generate.snapshots import snapshot_of_operator
+from slackwater.search.objective import Custom, LastRunFirst, Objective, Vector
+from slackwater.simulation.simulator import Simulator
 from slackwater.time.forms import Form, Kind
 
 SWITCHES = tuple(r.name for r in RULES if r is not snapshot_of_operator) + tuple(r.name for r in EXPLORE_RULES)

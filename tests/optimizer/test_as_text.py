@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.cost.small import CATALOG, arrivals, statistics
+from tests.rows.small import CATALOG, arrivals, statistics
 
 from slackwater.algebra.canonical import canonical
 from slackwater.plan.as_text import times_computed

@@ -14,8 +14,8 @@ from slackwater.bench.workloads import parse_pattern, workload
 from slackwater.bench.workloads.sizes import workload_statistics
 from slackwater.catalog.statistics import Arrival, TableStatistics
 from slackwater.catalog.table import Catalog, table
-from slackwater.cost.model import EngineCost, RowsCost
 from slackwater.figures import number
+from slackwater.physical.model import EngineCost, RowsCost
 from slackwater.plan.alternatives import ALL, BATCH, explain_alternatives
 from slackwater.plan.draw import plan_to_dot, plan_to_html, plan_to_mermaid
 from slackwater.plan.explain import explain, timeline, verdict

@@ -12,10 +12,10 @@ from slackwater.algebra.types import Type
 from slackwater.catalog.sizes import Sizes, statistics
 from slackwater.catalog.statistics import Arrival
 from slackwater.catalog.table import Catalog
-from slackwater.cost.objective import LastRunFirst, WeightedSum
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Options, plan_query
 from slackwater.rules.normalize import normalize
+from slackwater.search.objective import LastRunFirst, WeightedSum
 from slackwater.search.space import LAG, LONG
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline

@@ -20,8 +20,8 @@ from slackwater.algebra.relation import Aggregate, AggregateCall, Join, JoinKind
 from slackwater.algebra.scalar import addition, function_name, reference
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.algebra.types import BIGINT
-from slackwater.cost.model import EngineCost, Prices
 from slackwater.errors import UserError
+from slackwater.physical.model import EngineCost, Prices
 from slackwater.rules import catalogue
 from slackwater.rules.form_rule import Goal, generates
 from slackwater.rules.signed import all_of

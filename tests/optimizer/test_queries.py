@@ -10,14 +10,14 @@ import pytest
 from tests.optimizer.test_sharing import NO_WAITING, arrivals
 
 from slackwater.algebra.canonical import Canonicalizer
-from slackwater.cost.model import EngineCost
-from slackwater.engine.compile import step_sql
-from slackwater.engine.tables import Tables
+from slackwater.compile.step_text import step_sql
+from slackwater.physical.model import EngineCost
 from slackwater.plan.explain import explain
 from slackwater.plan.plan import Plan, Purpose
 from slackwater.plan.planner import Options, plan_queries
 from slackwater.plan.serialize import plan_from_json, plan_to_json
 from slackwater.rules.normalize import normalize
+from slackwater.simulation.tables import Tables
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline
 

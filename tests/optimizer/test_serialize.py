@@ -21,9 +21,9 @@ from slackwater.algebra.types import INT
 from slackwater.algebra.written import read_scalar, write_scalar
 from slackwater.bench.workloads import parse_pattern, workload
 from slackwater.bench.workloads.sizes import workload_statistics
-from slackwater.cost.model import RowsCost
-from slackwater.engine.compile import step_sql
+from slackwater.compile.step_text import step_sql
 from slackwater.errors import UserError
+from slackwater.physical.model import RowsCost
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Options, plan_query
 from slackwater.plan.serialize import FORMAT, VERSION, plan_from_json, plan_to_json

@@ -10,13 +10,13 @@ import pytest
 
 from slackwater.bench.optimum import optimum
 from slackwater.bench.sharing import chooser_of
-from slackwater.cost.model import EngineCost
-from slackwater.cost.objective import LastRunFirst, Objective, WeightedSum, amount
-from slackwater.engine.simulate import Simulator
+from slackwater.physical.model import EngineCost
 from slackwater.plan.plan import Purpose
 from slackwater.plan.planner import Options
 from slackwater.search.choose import Chooser
+from slackwater.search.objective import LastRunFirst, Objective, WeightedSum, amount
 from slackwater.search.share import Sharing
+from slackwater.simulation.simulator import Simulator
 from slackwater.time.timeline import Timeline
 
 SALES = pa.schema([("o_id", pa.int64()), ("cat", pa.string()), ("price", pa.int64())])

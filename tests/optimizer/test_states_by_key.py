@@ -10,7 +10,7 @@ from slackwater.algebra.schema import Column, ColumnId
 from slackwater.algebra.types import BIGINT
 from slackwater.catalog.statistics import Arrival, TableStatistics
 from slackwater.catalog.table import Catalog, table
-from slackwater.cost.model import EngineCost
+from slackwater.physical.model import EngineCost
 from slackwater.plan.explain import explain
 from slackwater.plan.plan import Plan, grown_from
 from slackwater.plan.planner import Options, plan_query

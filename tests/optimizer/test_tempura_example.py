@@ -9,14 +9,14 @@ import pyarrow as pa
 import pytest
 
 from slackwater.algebra.relation import Join, JoinKind, Relation
-from slackwater.cost.estimate import Estimate
-from slackwater.cost.layout import Rows
-from slackwater.cost.model import RowsCost, WhereverItLies
-from slackwater.engine.simulate import Simulation, simulate
 from slackwater.memo.positive import positive_part
+from slackwater.physical.layouts import Rows
+from slackwater.physical.model import RowsCost, WhereverItLies
 from slackwater.plan.plan import ONLY
+from slackwater.rows.estimate import Estimate
 from slackwater.rules.catalogue import METHODS
 from slackwater.search.cells import Cell
+from slackwater.simulation.simulator import Simulation, simulate
 from slackwater.sql.emit import emit
 from slackwater.time.forms import Form, Kind
 from slackwater.time.sources import change_name, snapshot_name

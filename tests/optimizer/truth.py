@@ -26,7 +26,6 @@ from slackwater.algebra.relation import Aggregate, Relation, Values
 from slackwater.algebra.schema import Column, TableSchema
 from slackwater.catalog.statistics import Arrival, TableStatistics
 from slackwater.catalog.table import Catalog
-from slackwater.engine.tables import SETTINGS
 from slackwater.errors import InternalError
 from slackwater.memo.group import Alternative, Group
 from slackwater.memo.positive import positive_part
@@ -36,6 +35,7 @@ from slackwater.rules.normalize import normalize
 from slackwater.rules.partials import Partials
 from slackwater.rules.signed import all_of, negated, weighted
 from slackwater.search.cells import Cell, Cells, source_of
+from slackwater.simulation.tables import SETTINGS
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
 from slackwater.sql.names import output_names

@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 from tests.spark.servers import kill
 
 import slackwater
-from slackwater.job.manifest import Manifest
-from slackwater.job.runner import Silent
-from slackwater.job.work import Work
+from slackwater.job.running.runner import Silent
+from slackwater.job.running.work import Work
+from slackwater.job.store.manifest import Manifest
 
 TIMES = ("14:00", "19:00", "24:00")
 FILES, ROWS = 6, 40

@@ -9,10 +9,10 @@ import pytest
 from tests.job.room import Room
 
 from slackwater.cli.main import DONE, WRONG_USAGE, main
-from slackwater.cost.bill import EVEN, WORK, Item
-from slackwater.cost.calibration import LEAST, MOST
-from slackwater.job.calibrate import AGAIN, TRIALS
-from slackwater.job.prices import read_prices
+from slackwater.job.learning.calibrate import AGAIN, TRIALS
+from slackwater.job.learning.prices import read_prices
+from slackwater.physical.bill import EVEN, WORK, Item
+from slackwater.physical.calibration import LEAST, MOST
 from slackwater.spark.session import Session
 
 SMALL = ("--rows", "5000", "--repeat", "1")

@@ -19,7 +19,7 @@ os.umask(0o027)
 import pyarrow.parquet as pq
 from pyspark import SparkContext
 from slackwater.errors import UnsupportedError
-from slackwater.engine.views import quoted_text
+from slackwater.compile.views import quoted_text
 from slackwater.spark.session import local_session
 from slackwater.spark.statements import run_statement
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 import duckdb
 
 from slackwater.catalog.table import Catalog, table
-from slackwater.engine.tables import SETTINGS
+from slackwater.simulation.tables import SETTINGS
 
 CATALOG = Catalog.of(
     [

@@ -12,7 +12,7 @@ import duckdb
 from tests.strategies.tables import Database, Row, Value
 
 from slackwater.algebra.schema import TableSchema
-from slackwater.engine.tables import SETTINGS
+from slackwater.simulation.tables import SETTINGS
 
 
 @dataclass(frozen=True)

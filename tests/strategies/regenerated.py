@@ -17,7 +17,7 @@ from tests.strategies.queries import Case
 
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query, Relation
-from slackwater.engine.hints import SmallSides
+from slackwater.compile.hints import SmallSides
 from slackwater.rules.normalize import normalize
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit

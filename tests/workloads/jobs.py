@@ -20,7 +20,7 @@ from slackwater.bench.workloads import ArrivalPattern, Arrivals, Dataset, Query,
 from slackwater.catalog.arrival import Change
 from slackwater.catalog.measured import measured
 from slackwater.catalog.statistics import Statistics
-from slackwater.job.config import parse_job
+from slackwater.job.file.config import parse_job
 from slackwater.job.job import Job
 
 if TYPE_CHECKING:

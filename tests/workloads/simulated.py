@@ -16,8 +16,8 @@ from sqlglot import exp, parse_one
 from tests.compare import differences, rows_of, same
 
 from slackwater.bench.workloads import ArrivalPattern, Dataset, Query, Workload, split
-from slackwater.engine.simulate import Simulation, Simulator
 from slackwater.rules import catalogue
+from slackwater.simulation.simulator import Simulation, Simulator
 
 SHARES = (0.6, 0.2, 0.2)
 WEIGHTS = (0.25, 0.3, 1.0)

@@ -11,7 +11,7 @@ import pytest
 from tests.workloads.equality import check_answer, front_end
 
 from slackwater.bench.workloads import Dataset, Query, Workload, tpcds, tpch
-from slackwater.engine.tables import SETTINGS
+from slackwater.simulation.tables import SETTINGS
 from slackwater.sql.apply import Apply
 from slackwater.sql.emit import emit
 

@@ -19,13 +19,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from slackwater.bench.workloads import ArrivalPattern, split, tpch
-from slackwater.engine.views import quoted_text
+from slackwater.compile.views import quoted_text
 from slackwater.errors import Place, UserError
-from slackwater.job.accounts import Account, Meter, Phase, total
 from slackwater.job.history import History
 from slackwater.job.job import Job
-from slackwater.job.manifest import Manifest
-from slackwater.job.verify import Verdict
+from slackwater.job.running.verify import Verdict
+from slackwater.job.store.accounts import Account, Meter, Phase, total
+from slackwater.job.store.manifest import Manifest
 from slackwater.plan.plan import Plan
 from slackwater.spark.answer import attach
 from slackwater.spark.metrics import Measured

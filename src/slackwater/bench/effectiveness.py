@@ -17,7 +17,7 @@ from slackwater.algebra.relation import Query as BoundQuery
 from slackwater.bench.trial import Spent
 from slackwater.bench.workloads import Query, Workload
 from slackwater.catalog.statistics import Statistics
-from slackwater.engine.program import compile_step
+from slackwater.compile.program import compile_step
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Options, plan_query
 from slackwater.rules.catalogue import METHODS

@@ -30,18 +30,18 @@ from slackwater.algebra.types import quotients_as_doubles
 from slackwater.bench.frontend import percentile
 from slackwater.bench.workloads import ArrivalPattern, Dataset, Query, Workload, split
 from slackwater.catalog.arrival import Change
-from slackwater.cost.estimate import NO_CHANGES, Changes
-from slackwater.cost.feedback import Day, History, Seen
-from slackwater.cost.model import EngineCost
-from slackwater.engine.simulate import Simulation, Simulator
-from slackwater.engine.tables import Tables
 from slackwater.memo.group import Group
 from slackwater.memo.memo import Memo
+from slackwater.physical.model import EngineCost
+from slackwater.rows.estimate import NO_CHANGES, Changes
+from slackwater.rows.feedback import Day, History, Seen
 from slackwater.rules.catalogue import RuleBook
 from slackwater.rules.normalize import normalize
 from slackwater.search.cells import Cell, Cells
 from slackwater.search.explore import Explorer
 from slackwater.search.trace import Trace
+from slackwater.simulation.simulator import Simulation, Simulator
+from slackwater.simulation.tables import Tables
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
 from slackwater.sql.names import output_names

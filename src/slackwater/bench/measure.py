@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from slackwater.bench.trial import Cost, Setting, Spent, StepTimes, Trial
 from slackwater.bench.workloads import Query
-from slackwater.cost.feedback import History
 from slackwater.errors import UserError
-from slackwater.job.feedback import history_of
+from slackwater.job.learning.feedback import history_of
+from slackwater.rows.feedback import History
 
 if TYPE_CHECKING:
     from slackwater.spark.session import Session

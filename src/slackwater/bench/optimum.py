@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from slackwater.cost.objective import amount
 from slackwater.errors import UserError
 from slackwater.search.choose import Chooser
+from slackwater.search.objective import amount
 
 if TYPE_CHECKING:
     import highspy

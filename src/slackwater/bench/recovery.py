@@ -19,8 +19,8 @@ from slackwater.bench.trial import Cost, Setting, Spent, Trial
 from slackwater.bench.workloads import Query
 from slackwater.bench.wrong_day import MISHAPS, MISSED, NOTHING, TEN_TIMES, Rest, largest, scaled
 from slackwater.catalog.statistics import Arrival
-from slackwater.cost.feedback import History
 from slackwater.errors import UserError
+from slackwater.rows.feedback import History
 
 if TYPE_CHECKING:
     from slackwater.spark.session import Session

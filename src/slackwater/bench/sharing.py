@@ -13,10 +13,10 @@ from slackwater.algebra.canonical import canonical
 from slackwater.bench.optimum import optimum
 from slackwater.bench.workloads import ArrivalPattern, Query, Workload
 from slackwater.bench.workloads.sizes import workload_statistics
-from slackwater.cost.objective import amount
 from slackwater.plan.planner import Options, Planning, open_space, plan_query
 from slackwater.rules.normalize import normalize
 from slackwater.search.choose import Chooser
+from slackwater.search.objective import amount
 from slackwater.search.share import Sharing
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline

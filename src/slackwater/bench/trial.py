@@ -22,23 +22,23 @@ import yaml
 from slackwater.bench.arriving import ArrivingData
 from slackwater.bench.workloads import Query
 from slackwater.catalog.statistics import Arrival, bringing
-from slackwater.cost.feedback import History
-from slackwater.engine.views import Files, quoted_text, view_of_files
+from slackwater.compile.views import Files, quoted_text, view_of_files
 from slackwater.errors import UserError
-from slackwater.job.accounts import Account, Meter, Phase, account_name, total
-from slackwater.job.config import load_job
+from slackwater.job.cycle.planning import Planned
+from slackwater.job.file.config import load_job
+from slackwater.job.file.values import NEVER
+from slackwater.job.inputs.sources import Source
 from slackwater.job.job import Job
-from slackwater.job.manifest import Manifest
-from slackwater.job.planning import Planned
-from slackwater.job.prices import ClusterPrices, cluster_of
-from slackwater.job.removal import remove
-from slackwater.job.runner import Silent
-from slackwater.job.sources import Source
-from slackwater.job.store import RevisionRecord
-from slackwater.job.values import NEVER
-from slackwater.job.verify import output_fields_of
-from slackwater.job.work import Work
+from slackwater.job.learning.prices import ClusterPrices, cluster_of
+from slackwater.job.running.runner import Silent
+from slackwater.job.running.verify import output_fields_of
+from slackwater.job.running.work import Work
+from slackwater.job.store.accounts import Account, Meter, Phase, account_name, total
+from slackwater.job.store.manifest import Manifest
+from slackwater.job.store.removal import remove
+from slackwater.job.store.store import RevisionRecord
 from slackwater.plan.plan import ONLY, Plan
+from slackwater.rows.feedback import History
 from slackwater.spark.compare import difference
 from slackwater.spark.metrics import measuring
 from slackwater.spark.statements import run_statement

@@ -16,11 +16,11 @@ from slackwater.algebra.relation import Scan
 from slackwater.bench.workloads import ArrivalPattern, Query, Workload
 from slackwater.bench.workloads.sizes import workload_statistics
 from slackwater.catalog.statistics import Arrival, Statistics, bringing
-from slackwater.cost.objective import Vector
 from slackwater.plan.past import Past
 from slackwater.plan.planner import Options, plan_query
 from slackwater.plan.price import rest_cost
 from slackwater.rules.normalize import normalize
+from slackwater.search.objective import Vector
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline
 

@@ -6,8 +6,8 @@ from rich.text import Text
 
 from slackwater.cli.output import Json
 from slackwater.cli.text import seconds
-from slackwater.job.accounts import Account, Spent
-from slackwater.job.at_work import AtWork
+from slackwater.job.store.accounts import Account, Spent
+from slackwater.job.store.at_work import AtWork
 
 
 def account_lines(account: Account) -> Text:

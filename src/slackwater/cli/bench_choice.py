@@ -14,7 +14,7 @@ from slackwater.bench.measure import Failed
 from slackwater.cli.bench_jobs import asked_for, failures, known_from, measured_in_turn, query_table, runs_jobs
 from slackwater.cli.bench_planning import prices
 from slackwater.cli.output import Json, Output, plain
-from slackwater.cost.bill import EVEN, Item
+from slackwater.physical.bill import EVEN, Item
 from slackwater.time.timeline import Timeline
 
 

@@ -23,7 +23,7 @@ from slackwater.cli.bench_planning import listed, numbered
 from slackwater.cli.output import TO_STDOUT, Output, Report, measuring, write_json
 from slackwater.cli.tables import WORKLOADS
 from slackwater.errors import Place, UserError
-from slackwater.job.prices import ClusterPrices, read_prices
+from slackwater.job.learning.prices import ClusterPrices, read_prices
 from slackwater.spark.session import open_session
 from slackwater.time.timeline import Timeline
 

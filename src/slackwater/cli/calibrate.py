@@ -14,11 +14,11 @@ from rich.text import Text
 from slackwater.cli.job import takes_job
 from slackwater.cli.output import Json, Output, reporting
 from slackwater.cli.text import plain_table, seconds
-from slackwater.cost.bill import Item
-from slackwater.cost.calibration import work_in_seconds
-from slackwater.job.calibrate import PASSES, ROWS, Trial, calibrate_cluster
 from slackwater.job.job import Job
-from slackwater.job.prices import ClusterPrices
+from slackwater.job.learning.calibrate import PASSES, ROWS, Trial, calibrate_cluster
+from slackwater.job.learning.prices import ClusterPrices
+from slackwater.physical.bill import Item
+from slackwater.physical.calibration import work_in_seconds
 
 MEANING = {
     Item.COMPUTE: "filters, joins, groups, sorting",

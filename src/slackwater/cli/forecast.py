@@ -15,8 +15,8 @@ from slackwater.cli.job import takes_job
 from slackwater.cli.output import Json, Output, reporting
 from slackwater.cli.text import amount, plain_table
 from slackwater.errors import counted
-from slackwater.job.forecasts import SourceForecast
 from slackwater.job.job import Job
+from slackwater.job.learning.forecasts import SourceForecast
 
 BARS = "▁▂▃▄▅▆▇█"
 SHOWN = 14

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from slackwater.cli.output import Json, Output, reporting
 from slackwater.errors import UserError
-from slackwater.job.config import JOB_FILES
+from slackwater.job.file.config import JOB_FILES
 
 FILES = (JOB_FILES[0], "revenue.sql")
 

@@ -13,9 +13,9 @@ from slackwater.cli.live import Live, Notes
 from slackwater.cli.output import Output, reporting
 from slackwater.cli.verify_report import VerifyReport
 from slackwater.errors import UserError
-from slackwater.job.accounts import metered_command
 from slackwater.job.job import Job
-from slackwater.job.runner import Progress, Silent
+from slackwater.job.running.runner import Progress, Silent
+from slackwater.job.store.accounts import metered_command
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

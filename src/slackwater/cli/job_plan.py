@@ -11,13 +11,13 @@ from rich.text import Text
 from slackwater.cli.output import Json
 from slackwater.cli.promised import promised_as_json
 from slackwater.cli.text import sql as coloured
-from slackwater.engine.compile import step_sql
+from slackwater.compile.step_text import step_sql
 from slackwater.errors import UserError
-from slackwater.job.check_prices import Promised
-from slackwater.job.conditions import Conditions
+from slackwater.job.cycle.conditions import Conditions
+from slackwater.job.cycle.planning import Planned
 from slackwater.job.job import Job
-from slackwater.job.manifest import told_apart
-from slackwater.job.planning import Planned
+from slackwater.job.running.check_prices import Promised
+from slackwater.job.store.manifest import told_apart
 from slackwater.memo.show import show_memo
 from slackwater.plan.alternatives import Comparison, explain_alternatives
 from slackwater.plan.explain import explain as explained

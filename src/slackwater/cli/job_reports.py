@@ -15,17 +15,17 @@ from slackwater.cli.output import Json
 from slackwater.cli.text import amount, plain_table, rich_table, seconds, size, sql
 from slackwater.cli.verify_report import verified_as_json
 from slackwater.errors import counted
-from slackwater.job.accounts import Account
-from slackwater.job.after_run import Verified
+from slackwater.job.cycle.tidy import Cleaned
 from slackwater.job.history import History, beside_expected
 from slackwater.job.job import Job
-from slackwater.job.manifest import Manifest, StepRecord, told_apart
-from slackwater.job.regret import Regret
-from slackwater.job.shelf import Shelf
+from slackwater.job.learning.regret import Regret
+from slackwater.job.running.after_run import Verified
+from slackwater.job.running.work import Work
 from slackwater.job.status import Status
-from slackwater.job.store import RevisionRecord
-from slackwater.job.tidy import Cleaned
-from slackwater.job.work import Work
+from slackwater.job.store.accounts import Account
+from slackwater.job.store.answer_directory import Shelf
+from slackwater.job.store.manifest import Manifest, StepRecord, told_apart
+from slackwater.job.store.store import RevisionRecord
 from slackwater.plan.plan import answer_of
 
 STYLES = {"committed": "green", "running": "cyan", "interrupted": "yellow", "damaged": "red"}

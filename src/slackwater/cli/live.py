@@ -7,9 +7,9 @@ from rich.status import Status
 from rich.text import Text
 
 from slackwater.cli.text import amount, seconds
-from slackwater.job.manifest import Manifest
-from slackwater.job.runner import Silent
-from slackwater.job.work import Work
+from slackwater.job.running.runner import Silent
+from slackwater.job.running.work import Work
+from slackwater.job.store.manifest import Manifest
 from slackwater.spark.metrics import Measured
 
 

@@ -26,7 +26,7 @@ from slackwater.cli.repin import repin
 from slackwater.cli.signals import ended_by_sigterm, exit_code
 from slackwater.cli.stats import stats
 from slackwater.errors import UserError
-from slackwater.job.accounts import process_of_a_command
+from slackwater.job.store.accounts import process_of_a_command
 
 DONE, FAILED, WRONG_USAGE = 0, 1, 2
 

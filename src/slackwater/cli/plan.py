@@ -25,13 +25,12 @@ from slackwater.cli.promised import promised_as_json
 from slackwater.cli.replan import ChangedQuery, FromNow
 from slackwater.cli.tables import read_query, takes_query
 from slackwater.cli.text import sql as coloured
-from slackwater.cost.model import CostModel, EngineCost, RowsCost
-from slackwater.cost.objective import LastRunFirst, Objective, WeightedSum
-from slackwater.engine.compile import step_sql
+from slackwater.compile.step_text import step_sql
 from slackwater.errors import UserError
-from slackwater.job.check_prices import Promised
-from slackwater.job.conditions import Conditions
+from slackwater.job.cycle.conditions import Conditions
+from slackwater.job.running.check_prices import Promised
 from slackwater.memo.show import show_memo
+from slackwater.physical.model import CostModel, EngineCost, RowsCost
 from slackwater.plan.alternatives import Comparison, explain_alternatives
 from slackwater.plan.draw import plan_to_dot, plan_to_html, plan_to_mermaid
 from slackwater.plan.explain import explain as explained
@@ -40,6 +39,7 @@ from slackwater.plan.planner import Options, Planning, plan_query
 from slackwater.plan.serialize import plan_to_value
 from slackwater.rules.catalogue import METHODS
 from slackwater.rules.normalize import normalize
+from slackwater.search.objective import LastRunFirst, Objective, WeightedSum
 from slackwater.search.show import show_groups, show_trace, target, ways
 from slackwater.sql.bind import bind
 from slackwater.sql.typing import check_types

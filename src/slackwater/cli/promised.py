@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slackwater.cli.output import Json
-from slackwater.job.check_prices import Promised
+from slackwater.job.running.check_prices import Promised
 
 
 def promised_as_json(promised: Promised) -> Json:

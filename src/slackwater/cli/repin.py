@@ -13,8 +13,8 @@ from rich.text import Text
 from slackwater.cli.job import takes_job
 from slackwater.cli.output import Json, Output, reporting
 from slackwater.errors import counted
+from slackwater.job.inputs.repin import Repinned, ReplacedFile
 from slackwater.job.job import Job
-from slackwater.job.repin import Repinned, ReplacedFile
 
 
 @click.command()

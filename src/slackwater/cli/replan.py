@@ -9,9 +9,9 @@ from rich.text import Text
 
 from slackwater.cli.output import Json
 from slackwater.cli.text import amount, plain_table
-from slackwater.job.carry import CarriedOver, Use
+from slackwater.job.cycle.carry import CarriedOver, Use
+from slackwater.job.cycle.replan import Proposal
 from slackwater.job.job import Job
-from slackwater.job.replan import Proposal
 from slackwater.plan.explain import explain as explained
 from slackwater.plan.rests import rest_rows
 from slackwater.plan.serialize import plan_to_value

@@ -17,8 +17,8 @@ from slackwater.cli.job import takes_job
 from slackwater.cli.output import Json, Output, reporting
 from slackwater.cli.text import amount, plain_table, size
 from slackwater.errors import counted
-from slackwater.job.batches import Batch, ColumnCounts
-from slackwater.job.counting import Arrived, SourceStatistics
+from slackwater.job.inputs.batches import Batch, ColumnCounts
+from slackwater.job.inputs.counting import Arrived, SourceStatistics
 from slackwater.job.job import Job
 
 SHOWN = 3

@@ -11,9 +11,9 @@ from rich.text import Text
 from slackwater.cli.output import Json, plain
 from slackwater.cli.text import rich_table
 from slackwater.errors import counted
-from slackwater.job.after_run import Verified
-from slackwater.job.manifest import told_apart
-from slackwater.job.verify import Verdict
+from slackwater.job.running.after_run import Verified
+from slackwater.job.running.verify import Verdict
+from slackwater.job.store.manifest import told_apart
 
 
 @dataclass(frozen=True)

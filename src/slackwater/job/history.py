@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final, overload
 
 from slackwater.figures import amount, seconds
-from slackwater.job.accounts import Account
-from slackwater.job.after_run import Verified
-from slackwater.job.manifest import Manifest
+from slackwater.job.running.after_run import Verified
+from slackwater.job.store.accounts import Account
+from slackwater.job.store.manifest import Manifest
 from slackwater.job.table import Table, paragraph
 
 TIMES: Final = ("wall", "executor CPU (expected)", "total CPU")

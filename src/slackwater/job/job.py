@@ -21,9 +21,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slackwater.catalog.statistics import Statistics
-from slackwater.cost.feedback import History as CountedBefore
 from slackwater.errors import UserError, did_you_mean
-from slackwater.job.accounts import (
+from slackwater.job.cycle.carry import CarriedOver
+from slackwater.job.cycle.conditions import Conditions
+from slackwater.job.cycle.cycles import Cycles
+from slackwater.job.cycle.due import Asked, Calendar, Clock, system_clock
+from slackwater.job.cycle.planning import Planned
+from slackwater.job.cycle.prepare import Preparation
+from slackwater.job.cycle.replan import Proposal
+from slackwater.job.cycle.tidy import Cleaned, all_of, emptied, size_of, spent
+from slackwater.job.cycle.turns import following, turns
+from slackwater.job.file.config import find_job, load_job
+from slackwater.job.file.describe import job_line, job_table
+from slackwater.job.file.sections import JobConfig
+from slackwater.job.history import History
+from slackwater.job.inputs.counting import SourceStatistics
+from slackwater.job.inputs.repin import Repinned, Repinning
+from slackwater.job.learning.calibrate import PASSES, ROWS, Trial, calibrate
+from slackwater.job.learning.forecasts import SourceForecast, forecasts, today
+from slackwater.job.learning.prices import ClusterPrices, cluster_of, read_prices
+from slackwater.job.learning.regret import Regret, finished_cycles, regrets
+from slackwater.job.running.after_run import verified_of
+from slackwater.job.running.check_prices import Promised, promised_by, promised_in
+from slackwater.job.running.comparisons import Comparisons
+from slackwater.job.running.execution import Execution
+from slackwater.job.running.interrupts import interrupts_say
+from slackwater.job.running.runner import Progress, Silent
+from slackwater.job.running.verify import Verdict
+from slackwater.job.running.work import Work
+from slackwater.job.status import Status, status_of
+from slackwater.job.store.accounts import (
     Phase,
     account_of,
     add_to_account,
@@ -31,42 +58,15 @@ from slackwater.job.accounts import (
     is_command,
     metered_runs,
 )
-from slackwater.job.after_run import verified_of
-from slackwater.job.at_work import at_work
-from slackwater.job.calibrate import PASSES, ROWS, Trial, calibrate
-from slackwater.job.carry import CarriedOver
-from slackwater.job.check_prices import Promised, promised_by, promised_in
-from slackwater.job.comparisons import Comparisons
-from slackwater.job.conditions import Conditions
-from slackwater.job.config import find_job, load_job
-from slackwater.job.counting import SourceStatistics
-from slackwater.job.cycles import Cycles
-from slackwater.job.describe import job_line, job_table
-from slackwater.job.due import Asked, Calendar, Clock, system_clock
-from slackwater.job.execution import Execution
-from slackwater.job.forecasts import SourceForecast, forecasts, today
-from slackwater.job.history import History
-from slackwater.job.interrupts import interrupts_say
-from slackwater.job.manifest import Manifest
-from slackwater.job.places import check_apart
-from slackwater.job.planning import Planned
-from slackwater.job.prepare import Preparation
-from slackwater.job.prices import ClusterPrices, cluster_of, read_prices
-from slackwater.job.publishing import show_last, show_last_of
-from slackwater.job.regret import Regret, finished_cycles, regrets
-from slackwater.job.removal import remove
-from slackwater.job.repin import Repinned, Repinning
-from slackwater.job.replan import Proposal
-from slackwater.job.runner import Progress, Silent
-from slackwater.job.sections import JobConfig
-from slackwater.job.shelf import Shelf
-from slackwater.job.status import Status, status_of
-from slackwater.job.store import Store
-from slackwater.job.tidy import Cleaned, all_of, emptied, size_of, spent
-from slackwater.job.turns import following, turns
-from slackwater.job.verify import Verdict
-from slackwater.job.work import Work
+from slackwater.job.store.answer_directory import Shelf
+from slackwater.job.store.at_work import at_work
+from slackwater.job.store.manifest import Manifest
+from slackwater.job.store.places import check_apart
+from slackwater.job.store.publishing import show_last, show_last_of
+from slackwater.job.store.removal import remove
+from slackwater.job.store.store import Store
 from slackwater.plan.plan import ONLY, Plan
+from slackwater.rows.feedback import History as CountedBefore
 from slackwater.spark.death import forget_dead_jvm, saying_if_spark_died
 
 if TYPE_CHECKING:

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 
 from slackwater.errors import StateError
 from slackwater.figures import amount, seconds
-from slackwater.job.accounts import Account, account_of
-from slackwater.job.after_run import Verified, verified_of
-from slackwater.job.at_work import AtWork
-from slackwater.job.conditions import Conditions
-from slackwater.job.due import NextRun
-from slackwater.job.inputs import known_files
-from slackwater.job.manifest import Manifest
-from slackwater.job.pins import arrived, listed
-from slackwater.job.promises import trusted
-from slackwater.job.sections import JobConfig
-from slackwater.job.store import Cycle, RevisionRecord
+from slackwater.job.cycle.conditions import Conditions
+from slackwater.job.cycle.due import NextRun
+from slackwater.job.file.sections import JobConfig
+from slackwater.job.inputs.promises import trusted
+from slackwater.job.inputs.run_inputs import known_files
+from slackwater.job.running.after_run import Verified, verified_of
+from slackwater.job.store.accounts import Account, account_of
+from slackwater.job.store.at_work import AtWork
+from slackwater.job.store.manifest import Manifest
+from slackwater.job.store.pins import arrived, listed
+from slackwater.job.store.store import Cycle, RevisionRecord
 from slackwater.job.table import Table, paragraph
 from slackwater.time.timeline import Timeline
 

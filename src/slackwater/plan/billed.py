@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from slackwater.algebra.relation import Filter, Join, JoinKind, Relation, Scan
-from slackwater.cost.bill import Bill
-from slackwater.cost.distribution import Columns
-from slackwater.cost.layout import Rows
-from slackwater.cost.model import CostModel
+from slackwater.physical.bill import Bill
+from slackwater.physical.distribution import Columns
+from slackwater.physical.layouts import Rows
+from slackwater.physical.model import CostModel
 from slackwater.plan.plan import Step, filter_name
 
 FAR = 100.0

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from slackwater.algebra.relation import Project, Query, Relation, Scan, Values
 from slackwater.algebra.scalar import reference
 from slackwater.algebra.schema import Column
-from slackwater.cost.cardinality import Estimator
-from slackwater.cost.estimate import Estimate
-from slackwater.cost.width import row_width
 from slackwater.errors import InternalError
 from slackwater.memo.memo import Memo
 from slackwater.plan.identity import Identities
 from slackwater.plan.plan import Purpose, Step, answer_of, output_name
+from slackwater.rows.cardinality import Estimator
+from slackwater.rows.estimate import Estimate
+from slackwater.rows.width import row_width
 from slackwater.search.cells import Cell, Cells, source_of
 from slackwater.search.choose import Choice
 from slackwater.search.space import Key

@@ -29,11 +29,11 @@ from slackwater.algebra.scalar import Scalar
 from slackwater.algebra.schema import Column, ColumnId, Field, TableSchema
 from slackwater.algebra.types import Type
 from slackwater.algebra.written import read_scalar
-from slackwater.cost.bill import Bill
-from slackwater.cost.feedback import Subject
-from slackwater.cost.unit import Unit
+from slackwater.physical.bill import Bill
+from slackwater.physical.unit import Unit
 from slackwater.plan.identity import Identity
 from slackwater.plan.plan import ONLY, Plan, Purpose, Step
+from slackwater.rows.feedback import Subject
 from slackwater.time.forms import Kind
 
 T = TypeVar("T")

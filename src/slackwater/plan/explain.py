@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from slackwater.algebra.relation import Relation, Scan, Values
 from slackwater.algebra.show import show
-from slackwater.cost.bill import EVEN, Bill, Item
 from slackwater.figures import number
+from slackwater.physical.bill import EVEN, Bill, Item
 from slackwater.plan.plan import Plan, Purpose, Step, answer_of
 
 _SOURCE = re.compile(r"^(?P<table>.+)__(?P<kind>[vd])(?P<run>\d+)$")

@@ -13,10 +13,10 @@ from dataclasses import replace
 
 from slackwater.algebra.relation import Output, Project, Query, Relation, Scan
 from slackwater.algebra.schema import Column
-from slackwater.cost.distribution import Columns
-from slackwater.cost.width import row_width
+from slackwater.physical.distribution import Columns
 from slackwater.plan.build import in_order
 from slackwater.plan.plan import Step, grown_from
+from slackwater.rows.width import row_width
 from slackwater.rules.prune import columns_asked, columns_scanned, prune
 from slackwater.time.sources import state_source
 

@@ -14,11 +14,11 @@ from typing import Final
 from slackwater.algebra.relation import Query, Relation, Scan, Union
 from slackwater.algebra.scalar import Scalar
 from slackwater.algebra.schema import Column
-from slackwater.cost.bill import EVEN, NOTHING, Bill
-from slackwater.cost.feedback import Subject
-from slackwater.cost.objective import Vector
-from slackwater.cost.unit import Unit
+from slackwater.physical.bill import EVEN, NOTHING, Bill
+from slackwater.physical.unit import Unit
 from slackwater.plan.identity import Identity
+from slackwater.rows.feedback import Subject
+from slackwater.search.objective import Vector
 
 ONLY: Final = ""
 """The name of a query that is the only one: it needs none."""

@@ -15,12 +15,10 @@ from functools import partial
 from slackwater.algebra.relation import Join, JoinKind, Query, Relation, Scan
 from slackwater.algebra.schema import Column
 from slackwater.catalog.statistics import Statistics
-from slackwater.cost.feedback import History
-from slackwater.cost.layout import Rows
-from slackwater.cost.model import CostModel, EngineCost
-from slackwater.cost.objective import Objective, Vector, WeightedSum, checked, early_is_best
 from slackwater.memo.check import MemoCheck
 from slackwater.memo.memo import Memo
+from slackwater.physical.layouts import Rows
+from slackwater.physical.model import CostModel, EngineCost
 from slackwater.plan.as_text import more_as_text
 from slackwater.plan.billed import billed
 from slackwater.plan.build import Delivery, StepBuilder
@@ -30,10 +28,12 @@ from slackwater.plan.past import Past
 from slackwater.plan.plan import ONLY, Plan, Step
 from slackwater.plan.states_by_key import StatesByKey
 from slackwater.plan.total import saved_cells, total_cost
+from slackwater.rows.feedback import History
 from slackwater.rules.catalogue import RuleBook, SearchRule
 from slackwater.search.cells import Cells, Measure
 from slackwater.search.choose import KEPT, Choice, Chooser, Forced
 from slackwater.search.explore import Budget, Explorer
+from slackwater.search.objective import Objective, Vector, WeightedSum, checked, early_is_best
 from slackwater.search.relational import RelationalExplorer
 from slackwater.search.share import Sharing
 from slackwater.search.space import Key, Space, Start, shortened

@@ -12,16 +12,16 @@ from collections.abc import Mapping
 from slackwater.algebra.relation import Relation, Scan
 from slackwater.algebra.schema import Column
 from slackwater.catalog.statistics import Statistics
-from slackwater.cost.cardinality import Estimator
-from slackwater.cost.distribution import Columns
-from slackwater.cost.estimate import Estimate
-from slackwater.cost.model import CostModel, cheapest
-from slackwater.cost.objective import Vector, add, at
 from slackwater.memo.memo import Memo
+from slackwater.physical.distribution import Columns
+from slackwater.physical.model import CostModel, cheapest
 from slackwater.plan.identity import Identities
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan, Purpose, Step
+from slackwater.rows.cardinality import Estimator
+from slackwater.rows.estimate import Estimate
 from slackwater.search.cells import Cell, Cells
+from slackwater.search.objective import Vector, add, at
 from slackwater.time.sources import change_name, snapshot_name
 from slackwater.time.version import OLD
 

@@ -33,13 +33,13 @@ from slackwater.algebra.relation import (
 from slackwater.algebra.scalar import Scalar
 from slackwater.algebra.schema import Column
 from slackwater.algebra.written import write_scalar
-from slackwater.cost.feedback import Subject
-from slackwater.cost.unit import Unit
 from slackwater.errors import InternalError, Place, SlackwaterError, UserError
 from slackwater.json_text import read_json
+from slackwater.physical.unit import Unit
 from slackwater.plan.deserialize import PlanReader
 from slackwater.plan.identity import Identity
 from slackwater.plan.plan import Plan, Step
+from slackwater.rows.feedback import Subject
 
 FORMAT = "slackwater-plan"
 VERSION = 5

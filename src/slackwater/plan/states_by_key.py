@@ -14,12 +14,12 @@ from functools import cached_property
 
 from slackwater.algebra.relation import Relation, Scan
 from slackwater.algebra.schema import Column
-from slackwater.cost.distribution import Columns
-from slackwater.cost.model import CostModel, cheapest
-from slackwater.cost.objective import Objective, Vector, add, at
-from slackwater.cost.physical import Way
+from slackwater.physical.distribution import Columns
+from slackwater.physical.model import CostModel, cheapest
+from slackwater.physical.operators import Way
 from slackwater.plan.build import StepBuilder
 from slackwater.plan.plan import Purpose, Step, grown_from
+from slackwater.search.objective import Objective, Vector, add, at
 
 ENOUGH = 0.99
 """What a plan's rank must come down to for a state by key: estimates are no finer, and plain files are simpler."""

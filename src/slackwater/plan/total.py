@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from slackwater.cost.model import CostModel
-from slackwater.cost.objective import Vector, add, at
+from slackwater.physical.model import CostModel
 from slackwater.plan.build import Delivery
 from slackwater.search.cells import Cells
 from slackwater.search.choose import KEPT, Choice
+from slackwater.search.objective import Vector, add, at
 from slackwater.search.space import Key
 
 

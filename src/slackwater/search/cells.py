@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 
 from slackwater.algebra.relation import Aggregate, Join, JoinKind, Relation, Scan, Union, Values
 from slackwater.catalog.statistics import Statistics, TableStatistics
-from slackwater.cost.cardinality import Estimator
-from slackwater.cost.estimate import Estimate
-from slackwater.cost.feedback import History, Subject
-from slackwater.cost.learning import learned
-from slackwater.cost.sizes import Sizes
 from slackwater.errors import InternalError
 from slackwater.memo.group import Alternative
 from slackwater.memo.memo import Memo
+from slackwater.rows.cardinality import Estimator
+from slackwater.rows.estimate import Estimate
+from slackwater.rows.feedback import History, Subject
+from slackwater.rows.learning import learned
+from slackwater.rows.sizes import Sizes
 from slackwater.rules.normalize import simplify_empties
 from slackwater.time.forms import Form, GroupId, GroupLeaf, Kind
 from slackwater.time.sources import change_source, snapshot_source

@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from slackwater.algebra.relation import Relation
-from slackwater.cost.objective import Cost, Objective, scale
 from slackwater.search.cells import Cell
+from slackwater.search.objective import Cost, Objective, scale
 from slackwater.search.space import Key, Space, Way
 
 KEPT = "kept"

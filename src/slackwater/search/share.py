@@ -13,8 +13,8 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from slackwater.cost.objective import Cost, amount, clearly_less
 from slackwater.search.choose import Chooser
+from slackwater.search.objective import Cost, amount, clearly_less
 
 MOST_WORK = 7_000_000
 """Nodes times candidates that are tried at all; first those that would spare most if all loaded them who could."""

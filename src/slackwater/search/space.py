@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from math import inf
 
 from slackwater.algebra.relation import Relation
-from slackwater.cost.model import CostModel
 from slackwater.errors import InternalError
 from slackwater.memo.group import Alternative
+from slackwater.physical.model import CostModel
 from slackwater.search.cells import Cell, Cells
 from slackwater.time.timeline import Timeline
 

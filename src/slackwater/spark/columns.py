@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
 from slackwater.algebra.schema import Field
-from slackwater.engine.views import escaped_path
+from slackwater.compile.views import escaped_path
 from slackwater.errors import BindError, Place, UserError
 from slackwater.spark.analyze import fields_of
 from slackwater.spark.statements import our_error

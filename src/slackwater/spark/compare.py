@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from slackwater.algebra.schema import Field
-from slackwater.engine.views import quoted_name
+from slackwater.compile.views import quoted_name
 from slackwater.spark.statements import our_error, run_statement
 
 Row = tuple[object, ...]

@@ -21,7 +21,7 @@ from slackwater.algebra.schema import Field
 from slackwater.algebra.types import Type
 from slackwater.catalog.quantiles import STEPS
 from slackwater.catalog.statistics import MOST_FREQUENT, position
-from slackwater.engine.views import ADDING, CHANGE_TYPE, quoted_name, quoted_text
+from slackwater.compile.views import ADDING, CHANGE_TYPE, quoted_name, quoted_text
 from slackwater.errors import RunError
 from slackwater.spark.statements import our_error
 

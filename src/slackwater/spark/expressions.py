@@ -9,7 +9,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from slackwater.algebra.types import Type
-from slackwater.engine.views import quoted_name
+from slackwater.compile.views import quoted_name
 
 _PROBE = "value"
 

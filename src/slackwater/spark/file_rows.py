@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from slackwater.engine.views import CHANGE_TYPE, quoted_name
+from slackwater.compile.views import CHANGE_TYPE, quoted_name
 from slackwater.spark.counting import KINDS
 from slackwater.spark.statements import our_error
 

@@ -1,0 +1,1 @@
+"""A plan's steps as Spark SQL."""

@@ -1,1 +1,0 @@
-"""What plans cost: cardinalities of forms, cost of operators, and how costs over time are compared."""

@@ -1,1 +1,0 @@
-"""Steps to SQL, and a small engine to try plans on."""

@@ -1,0 +1,244 @@
+"""The cycles of a job: begun, gone on with, planned anew for the rest, carried over to a query that has changed.
+
+A plan comes into force by the record of its cycle, which is replaced by one rename; what a run was pinned to it does by
+the plan that was in force then. So a crash at any point leaves the one plan or the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import count, takewhile
+from typing import TYPE_CHECKING
+
+from slackwater.algebra.schema import Field
+from slackwater.catalog.statistics import Statistics
+from slackwater.errors import Place, UserError
+from slackwater.job.cycle.carry import CarriedOver, carried_over
+from slackwater.job.cycle.conditions import Conditions, check_settings
+from slackwater.job.cycle.fingerprint import changed, fingerprint, is_about_time
+from slackwater.job.cycle.prepare import Preparation
+from slackwater.job.cycle.replan import Proposal, Rest
+from slackwater.job.cycle.schedule import rescheduled, timeline_of
+from slackwater.job.file.sections import JobConfig
+from slackwater.job.inputs.sources import Source
+from slackwater.job.learning.prices import cluster_of, read_prices
+from slackwater.job.running.runner import Progress
+from slackwater.job.store.accounts import Phase, charged_to
+from slackwater.job.store.manifest import Manifest, now, told_apart
+from slackwater.job.store.removal import remove
+from slackwater.job.store.store import Cycle, CycleRecord, Expected, RevisionRecord, SourceColumns, Store
+from slackwater.time.timeline import Timeline
+
+if TYPE_CHECKING:
+    from slackwater.spark.session import Session
+
+
+@dataclass(frozen=True)
+class Cycles:
+    """A job's passes over its schedule, as its file states it now."""
+
+    preparation: Preparation
+
+    @property
+    def config(self) -> JobConfig:
+        return self.preparation.config
+
+    @property
+    def store(self) -> Store:
+        return self.preparation.store
+
+    def open(self) -> Cycle | None:
+        """The cycle that has begun last, if it is this job's as it is written now; its schedule may be another."""
+        cycle = self.store.current()
+        if cycle is None:
+            return None
+        differing = self.changed_words(cycle)
+        if not all(map(is_about_time, differing)):
+            raise UserError(
+                f"the job has changed since cycle {cycle.number} began: {', '.join(differing)}",
+                place=Place(str(self.config.file)),
+                hint="begin a new cycle with `slackwater run --new-cycle`, or undo the change until this one is over"
+                + ("; `slackwater plan` shows which states would serve the new text" if self.query_changed() else ""),
+            )
+        return cycle
+
+    def changed_words(self, cycle: Cycle) -> list[str]:
+        """What is not as it was when the cycle was planned last, in words."""
+        return changed(cycle.record().fingerprint, fingerprint(self.config))
+
+    def rescheduled(self, cycle: Cycle) -> list[str]:
+        """What of the schedule is not as it was when the cycle was planned last."""
+        return [word for word in self.changed_words(cycle) if is_about_time(word)]
+
+    def timeline(self, cycle: Cycle | None) -> Timeline:
+        """The runs of a cycle as they are planned; of one that has not begun, as the job has them."""
+        return timeline_of(cycle.plan()) if cycle is not None else self.config.timeline
+
+    def session(self, cycle: Cycle) -> Session:
+        """The job's Spark, to compute answers of a cycle: with the settings that it began with."""
+        session = self.preparation.session()
+        check_settings(cycle.record(), session, str(self.config.file))
+        return session
+
+    def conditions(self, cycle: Cycle | None) -> Conditions:
+        """What the answers of a cycle depend on beside its inputs; of one that has not begun, as it would begin now."""
+        if cycle is not None:
+            return Conditions.of_cycle(cycle.record())
+        return Conditions.of_session(self.preparation.session())
+
+    def next_time(self, cycle: Cycle, committed: Collection[int]) -> str | None:
+        """The time of the first run that is not committed, by the schedule as it is now; None where all are."""
+        times = cycle.plan().times
+        if self.rescheduled(cycle):
+            done = len(list(takewhile(committed.__contains__, count(1))))
+            times = rescheduled(cycle.plan(), done, self.config.timeline, self.config.queries).times
+        return next((time for run, time in enumerate(times, start=1) if run not in committed), None)
+
+    def is_complete(self, cycle: Cycle) -> bool:
+        """Whether all runs of a cycle are committed."""
+        return self.next_time(cycle, {manifest.run for manifest in cycle.readable()}) is None
+
+    @charged_to(Phase.PLANNING)
+    def begin(self, progress: Progress, day: date | None = None) -> Cycle:
+        """A new cycle, planned over the sources as they are; where runs are due by a clock it is of a day."""
+        cycles = self.store.cycles()
+        cycle = self.store.cycle(cycles[-1].number + 1 if cycles else 1)
+        if cycle.directory.exists():
+            remove(cycle.directory, cycle.changing)
+        sources = self.preparation.sources_now()
+        read_prices(self.store.prices_file, cluster_of(self.config.spark), progress.note)  # to say what is wrong
+        conditions = self.conditions(None)
+        planned, declared, engine = self.preparation.planned(sources)
+        for reason in planned.told("computed from scratch at every delivery"):
+            progress.note(reason)
+        outputs, queries = told_apart({name: _columns(fields) for name, fields in declared.items()})
+        checksum = cycle.write_plan(planned.plan)
+        cycle.write_record(
+            CycleRecord(
+                job=self.config.name,
+                number=cycle.number,
+                started=now(),
+                day=day.isoformat() if day is not None else None,
+                fingerprint=fingerprint(self.config),
+                sources={n: _source_columns(source) for n, source in sources.items()},
+                outputs=outputs or (),
+                queries=queries,
+                aggregates=tuple(sorted(engine.aggregates)),
+                by_key=engine.by_key,
+                settings=dict(conditions.settings),
+                pinned=dict(engine.values),
+                expected=_expected(planned.statistics, sources, self.config.timeline),
+                plan=checksum,
+            )
+        )
+        return cycle
+
+    # --- planning the rest anew --------------------------------------------------------------------------------------
+
+    @charged_to(Phase.PLANNING)
+    def revise(
+        self, cycle: Cycle, committed: Mapping[int, Manifest], skipped: Sequence[str], progress: Progress
+    ) -> None:
+        """Plans the rest anew where there is a reason and it pays; a run that was pinned goes on as it was planned."""
+        changed_times, manifests = self.rescheduled(cycle), _first_runs(committed)
+        if len(manifests) < len(committed):
+            return  # a run in between is done again first
+        following = len(manifests) + 1
+        if changed_times or skipped:
+            cycle.drop_pins(following)  # nothing of it is to be seen, and it is another run now
+        elif cycle.pins_file(following).exists():
+            return
+        found = Rest(self.preparation, cycle, manifests).proposal(self.config.replan, changed_times, skipped)
+        if found is None:
+            if changed_times:  # of what is over already
+                cycle.write_record(cycle.record().model_copy(update={"fingerprint": fingerprint(self.config)}))
+            return
+        for reason in found.reasons:
+            progress.note(reason)
+        if not found.pays and not found.required:
+            progress.note("the plan stays as it is: no other one is clearly cheaper")
+            return
+        cycle.revise(found.after, found.revision(), fingerprint(self.config))
+        progress.note(f"the rest is planned anew, from {found.after.time(following)} on")
+
+    def proposal(self) -> Proposal | None:
+        """The rest of the cycle planned with what is there now, beside the plan in force; None if nothing is left."""
+        cycle = self.open()
+        if cycle is None:
+            raise UserError("no run has begun yet", hint="`slackwater plan` shows the plan; `slackwater run` begins")
+        manifests = _done(cycle)
+        if cycle.pins(len(manifests) + 1) is not None:
+            time = cycle.plan().time(len(manifests) + 1)
+            raise UserError(f"{time} was interrupted, and goes on as planned", hint="`slackwater run` finishes it")
+        rest = Rest(self.preparation, cycle, manifests)
+        return rest.proposal(self.config.replan, self.rescheduled(cycle), always=True)
+
+    # --- a query that has changed ------------------------------------------------------------------------------------
+
+    def query_changed(self) -> bool:
+        """Whether the cycle that is under way could go on with the job's queries, though they are not its own."""
+        cycle = self.store.current()
+        if cycle is None:
+            return False
+        words = {word.split()[0] for word in self.changed_words(cycle) if not is_about_time(word)}
+        return "query" in words and words <= {"query", "output"} and len(_done(cycle)) < len(cycle.plan().times)
+
+    def carried_over(self) -> CarriedOver:
+        """The rest of the cycle for queries that have changed: which states serve them, and what is to do again."""
+        cycle = self.store.current()
+        if cycle is None or not self.query_changed():
+            raise UserError("no query has changed since the cycle began", hint="`slackwater plan` shows its plan")
+        return carried_over(Rest(self.preparation, cycle, _done(cycle)))
+
+    @charged_to(Phase.PLANNING)
+    def carry_over(self, progress: Progress) -> None:
+        """Goes on with queries that have changed."""
+        cycle = self.store.current()
+        if cycle is None or not self.query_changed():
+            return
+        self.session(cycle)  # refused before anything is planned for another session
+        cycle.drop_pins(len(_done(cycle)) + 1)  # of a run that is another one now
+        found = self.carried_over()
+        revision = RevisionRecord(
+            from_run=found.done + 1,
+            planned=now(),
+            reasons=tuple(f"changed: {word}" for word in self.changed_words(cycle)),
+            plan="",
+            expected=found.expected,
+            asks=True,
+            cost=found.cost,
+            static_cost=found.cost_anew,
+        )
+        answers = {name: _columns(fields) for name, fields in found.declared.items()}
+        cycle.revise(found.plan, revision, fingerprint(self.config), answers, found.values)
+        progress.note(f"the cycle goes on with the new text, from {found.plan.time(found.done + 1)} on")
+
+
+def _done(cycle: Cycle) -> list[Manifest]:
+    return _first_runs({manifest.run: manifest for manifest in cycle.readable()})
+
+
+def _first_runs(committed: Mapping[int, Manifest]) -> list[Manifest]:
+    """The runs that are done without a gap."""
+    return [committed[run] for run in takewhile(committed.__contains__, count(1))]
+
+
+def _expected(statistics: Statistics, sources: Mapping[str, Source], timeline: Timeline) -> Expected:
+    """What a plan's statistics say of what each source brings at each run."""
+    return {
+        name: tuple(
+            (change.inserts, change.updates, change.deletes) for change in map(statistics[name].change, timeline.runs)
+        )
+        for name, source in sources.items()
+        if source.changing and name in statistics
+    }
+
+
+def _source_columns(source: Source) -> SourceColumns:
+    return SourceColumns(columns=_columns(source.fields), optional=tuple(sorted(source.optional)))
+
+
+def _columns(fields: Sequence[Field]) -> tuple[tuple[str, str], ...]:
+    return tuple((f.name, f.type.text) for f in fields)

@@ -1,0 +1,1 @@
+"""The job file: its sections, their values, and what is wrong with them, with line and column."""

@@ -1,0 +1,1 @@
+"""What a run reads: sources, pinned files, counts, promises."""

@@ -1,0 +1,182 @@
+"""What was counted of a source, batch by batch of its files, and what batches say together.
+
+Files that arrive together are counted together, once. A batch is known by the files it was counted from: one that has
+changed since makes it void, one that has gone does not, while most of it is there. Batches merge into one, which is
+what the planner goes by: rows add up, sketches unite, bounds and frequent values are weighed by rows. The file that
+keeps them is no part of the job's truth: where it is damaged, or of another version, everything is counted again.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from slackwater.algebra.predicates import Constant
+from slackwater.catalog.quantiles import merged as merged_bounds
+from slackwater.catalog.statistics import MOST_FREQUENT
+from slackwater.errors import StateError
+from slackwater.job.store.manifest import Record, read_record, write_record
+from slackwater.job.store.pins import FilePin
+from slackwater.job.store.store import Store
+from slackwater.rows.estimate import unthinned
+
+VERSION = 2
+MOST = 24
+"""Batches that are kept of a source; beyond, the oldest are merged into one."""
+UNIQUE = 0.97
+"""Where so many of the rows seen have a value of their own, as far as a sketch can tell, all have."""
+STILL_THERE = 0.5
+"""The share of a batch's bytes that must still be there for it to count."""
+
+
+class ColumnCounts(Record):
+    """A column in a batch. Rows are those of the batch, even where a sample was looked at."""
+
+    distinct: float
+    nulls: float
+    range: tuple[float, float] | None
+    width: float | None
+    frequent: tuple[tuple[float | str, float], ...]
+    """Values with their rows, the most frequent first."""
+    bounds: tuple[float, ...]
+    """Equi-depth bounds, least and greatest included."""
+    sketch: str
+
+    @property
+    def sketch_bytes(self) -> bytes:
+        return b64decode(self.sketch)
+
+
+class Batch(Record):
+    """Files that were counted together, or several batches as one."""
+
+    files: tuple[FilePin, ...]
+    counted: str
+    rows: float
+    """Of a feed those that it adds."""
+    seen: float
+    """The rows in which different values were counted."""
+    sampled: float
+    """The rows in which frequent values and bounds were looked for."""
+    footers: bool
+    """Whether nulls and ranges are what the files themselves say."""
+    kinds: tuple[float, float, float] | None
+    """Of a feed, the rows that are inserted, updated and deleted."""
+    columns: dict[str, ColumnCounts]
+
+    @property
+    def bytes(self) -> int:
+        return sum(pin.size for pin in self.files)
+
+    @property
+    def changes(self) -> float:
+        """Rows of the files themselves: an update of a feed is two."""
+        return self.rows if self.kinds is None else self.kinds[0] + 2 * self.kinds[1] + self.kinds[2]
+
+    def holds(self, now: Mapping[str, FilePin]) -> bool:
+        """Whether it still speaks for the files that are there now, by their paths."""
+        there = [pin for pin in self.files if pin.path in now]
+        unchanged = all(now[pin.path].is_same(pin) for pin in there)
+        return unchanged and sum(pin.size for pin in there) >= STILL_THERE * self.bytes
+
+
+class SourceCounts(Record):
+    """What was counted of a source: its columns by name and type, the batches, the whole."""
+
+    columns: dict[str, str]
+    batches: tuple[Batch, ...]
+    whole: Batch
+
+
+class CountsRecord(Record):
+    """All that was counted, by source."""
+
+    version: int
+    sources: dict[str, SourceCounts]
+
+
+def known_counts(store: Store) -> dict[str, SourceCounts]:
+    """What was counted before; a damaged file only means counting again."""
+    try:
+        record = read_record(store.statistics_file, CountsRecord)
+    except StateError:
+        return {}
+    return dict(record.sources) if record is not None and record.version == VERSION else {}
+
+
+def keep_counts(store: Store, counts: Mapping[str, SourceCounts]) -> None:
+    write_record(store.statistics_file, CountsRecord(version=VERSION, sources=dict(counts)))
+
+
+# --- merging ---------------------------------------------------------------------------------------------------------
+
+United = Mapping[str, tuple[bytes, float]]
+"""By column, the sketches of several batches as one, and the different values that it has seen."""
+
+
+def sketches(batches: Iterable[Batch]) -> dict[str, list[bytes]]:
+    """The sketches of every column, to be united."""
+    found: dict[str, list[bytes]] = {}
+    for batch in batches:
+        for name, column in batch.columns.items():
+            found.setdefault(name, []).append(column.sketch_bytes)
+    return found
+
+
+def merged(batches: Sequence[Batch], united: United) -> Batch:
+    """Several batches as one; of columns, those that all of them know."""
+    if len(batches) == 1:
+        return batches[0]
+    rows, seen = sum(b.rows for b in batches), sum(b.seen for b in batches)
+    names = [name for name in batches[0].columns if all(name in b.columns for b in batches)]
+    kinds = [b.kinds for b in batches if b.kinds is not None]
+    inserts, updates, deletes = (sum(each[place] for each in kinds) for place in range(3))
+    return Batch(
+        files=tuple(pin for b in batches for pin in b.files),
+        counted=max(b.counted for b in batches),
+        rows=rows,
+        seen=seen,
+        sampled=sum(b.sampled for b in batches),
+        footers=all(b.footers for b in batches),
+        kinds=(inserts, updates, deletes) if kinds else None,
+        columns={name: _merged_column([(b, b.columns[name]) for b in batches], united[name]) for name in names},
+    )
+
+
+def _merged_column(parts: Sequence[tuple[Batch, ColumnCounts]], united: tuple[bytes, float]) -> ColumnCounts:
+    sketch, values = united
+    rows, nulls = sum(b.rows for b, _ in parts), sum(c.nulls for _, c in parts)
+    ends = [c.range for _, c in parts if c.range is not None]
+    texts = [(b.rows, c.width) for b, c in parts if c.width is not None]
+    return ColumnCounts(
+        distinct=different(values, sum(b.seen for b, _ in parts), rows, nulls),
+        nulls=nulls,
+        range=(min(low for low, _ in ends), max(high for _, high in ends)) if ends else None,
+        width=sum(n * width for n, width in texts) / max(1.0, sum(n for n, _ in texts)) if texts else None,
+        frequent=most_frequent(each for _, c in parts for each in c.frequent),
+        bounds=merged_bounds((b.rows - c.nulls, c.bounds) for b, c in parts),
+        sketch=encoded(sketch),
+    )
+
+
+def encoded(sketch: bytes) -> str:
+    return b64encode(sketch).decode("ascii")
+
+
+def different(values: float, seen: float, rows: float, nulls: float) -> float:
+    """Different values of all rows, from those in the rows that were seen: never more than there are rows."""
+    present = max(0.0, rows - nulls)
+    share = min(1.0, seen / rows) if rows > 0.0 else 1.0
+    if share < 1.0 and values >= UNIQUE * share * present:
+        return present
+    return min(unthinned(values, present, share), present)
+
+
+def most_frequent(found: Iterable[tuple[Constant, float]]) -> tuple[tuple[Constant, float], ...]:
+    """Values with their rows added up, the most frequent first."""
+    added = Counter[Constant]()
+    for value, rows in found:
+        added[value] += rows  # type: ignore[assignment]
+    ordered = sorted(added.items(), key=lambda each: (-each[1], str(each[0])))
+    return tuple((value, float(rows)) for value, rows in ordered[:MOST_FREQUENT])

@@ -1,0 +1,214 @@
+"""Counts what has not been counted yet: footers first, then one pass through Spark over new files only.
+
+Files are counted by arrival: those that a run of the cycle is pinned to together, those that no run has read yet
+together. Many rows are not all looked at: different values are counted in `MOST_SEEN` rows of an arrival at most,
+frequent values and bounds looked for in `MOST_SAMPLED`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slackwater.algebra.schema import Field
+from slackwater.errors import RunError
+from slackwater.job.inputs.batches import (
+    MOST,
+    Batch,
+    ColumnCounts,
+    SourceCounts,
+    different,
+    encoded,
+    keep_counts,
+    known_counts,
+    merged,
+    most_frequent,
+    sketches,
+)
+from slackwater.job.inputs.footers import FooterColumn, column_footers
+from slackwater.job.inputs.run_inputs import runs_of_files
+from slackwater.job.inputs.sources import Source
+from slackwater.job.store.manifest import now as this_moment
+from slackwater.job.store.pins import FilePin
+from slackwater.job.store.store import Store
+from slackwater.spark.counting import Counted, Rates, count_columns, is_plain, united
+from slackwater.spark.statements import run_statement
+
+if TYPE_CHECKING:
+    from slackwater.spark.session import Session
+
+MOST_SEEN = 10_000_000
+MOST_SAMPLED = 200_000
+FEW = 0.1
+"""Files with less than this share of a source's bytes do not change much: a planner can wait for more of them."""
+
+VIEW = "slackwater__counted"
+
+
+@dataclass(frozen=True)
+class Counting:
+    """What may be counted, and how thoroughly.
+
+    `full` looks at every row, also of arrivals that were sampled before; `patient` leaves files aside that would not
+    change much.
+    """
+
+    store: Store
+    session: Callable[[], Session]
+    full: bool = False
+    patient: bool = False
+
+    def counts(
+        self, sources: Mapping[str, Source], now: Mapping[str, Sequence[FilePin]], used: Mapping[str, Sequence[Field]]
+    ) -> dict[str, SourceCounts]:
+        """What is known of every source that has files, once what is missing has been counted and kept."""
+        before = known_counts(self.store)
+        found = dict(before)
+        for name, source in sources.items():
+            own = self._source(source, before.get(name), now[name], [f for f in used[name] if is_plain(f.type)])
+            if own is not None:
+                found[name] = own
+            else:
+                found.pop(name, None)
+        if found != before:
+            keep_counts(self.store, found)
+        return {name: found[name] for name in sources if name in found}
+
+    def _source(
+        self, source: Source, known: SourceCounts | None, now: Sequence[FilePin], used: Sequence[Field]
+    ) -> SourceCounts | None:
+        if not now:
+            return None
+        names = [field.name for field in used]
+        alike = known is not None and all(known.columns.get(field.name) == field.type.text for field in used)
+        kept = [b for b in known.batches if is_good(b, now, names, full=self.full)] if known and alike else []
+        new = uncounted(kept, now)
+        if self.patient and kept and sum(p.size for p in new) < FEW * sum(p.size for p in now):
+            new = []
+        batches = [*kept, *(self._counted(source, pins, used) for pins in by_arrival(self.store, source.name, new))]
+        if known is not None and tuple(batches) == known.batches:
+            return known
+        try:
+            return self._together(source, batches)
+        except RunError:  # sketches of another Spark, perhaps
+            if not kept:
+                raise
+            return self._source(source, None, now, used)
+
+    def _together(self, source: Source, batches: list[Batch]) -> SourceCounts:
+        if len(batches) > MOST:
+            old, recent = batches[: -MOST // 2], batches[-MOST // 2 :]
+            batches = [self._merged(old), *recent]
+        columns = {field.name: field.type.text for field in source.fields}
+        return SourceCounts(columns=columns, batches=tuple(batches), whole=self._merged(batches))
+
+    def _merged(self, batches: Sequence[Batch]) -> Batch:
+        return merged(batches, united(self.session(), sketches(batches)) if len(batches) > 1 else {})
+
+    # --- one arrival -------------------------------------------------------------------------------------------------
+
+    def _counted(self, source: Source, pins: Sequence[FilePin], used: Sequence[Field]) -> Batch:
+        footers = column_footers(source, pins)
+        rows = source.rows(pins)
+        rates = Rates() if self.full else Rates(_share(MOST_SEEN, rows), _share(MOST_SAMPLED, rows))
+        run_statement(self.session(), source.counted_view(VIEW, pins))
+        found = count_columns(self.session(), VIEW, used, rates, feed=source.is_feed, known=footers.keys())
+        return Batch(
+            files=tuple(pins),
+            counted=this_moment(),
+            rows=found.rows,
+            seen=found.seen,
+            sampled=found.sampled,
+            footers=bool(footers),
+            kinds=found.kinds,
+            columns=_columns(found, footers),
+        )
+
+
+def _share(most: int, rows: float) -> float:
+    return 1.0 if rows <= most else most / rows
+
+
+def _columns(found: Counted, footers: Mapping[str, FooterColumn]) -> dict[str, ColumnCounts]:
+    columns: dict[str, ColumnCounts] = {}
+    scale = found.rows / found.sampled if found.sampled else 1.0
+    for name, column in found.columns.items():
+        footer = footers.get(name)
+        nulls, ends = (footer.nulls, footer.range) if footer is not None else (column.nulls, column.ends)
+        bounds = (ends[0], *column.bounds[1:-1], ends[1]) if ends is not None and column.bounds else ()
+        columns[name] = ColumnCounts(
+            distinct=different(column.distinct, found.seen, found.rows, nulls),
+            nulls=nulls,
+            range=ends,
+            width=column.width,
+            frequent=most_frequent((value, rows * scale) for value, rows in column.frequent),
+            bounds=tuple(sorted(bounds)),
+            sketch=encoded(column.sketch),
+        )
+    return columns
+
+
+# --- which files ------------------------------------------------------------------------------------------------------
+
+
+def uncounted(batches: Iterable[Batch], now: Iterable[FilePin]) -> list[FilePin]:
+    """The files that no batch speaks for."""
+    known = {pin.path: pin for batch in batches for pin in batch.files}
+    return [pin for pin in now if pin.path not in known or not known[pin.path].is_same(pin)]
+
+
+def by_arrival(store: Store, source: str, pins: Iterable[FilePin]) -> list[list[FilePin]]:
+    """Files by the run that the cycle under way has pinned them to; those that no run has read yet come last."""
+    cycle = store.current()
+    runs = runs_of_files(cycle, source) if cycle is not None else {}
+    found: dict[int | None, list[FilePin]] = {}
+    for pin in pins:
+        found.setdefault(runs.get(pin.path), []).append(pin)
+    return [found[run] for run in sorted(found, key=lambda run: (run is None, run))]
+
+
+def is_current(known: SourceCounts, now: Sequence[FilePin], used: Iterable[str], *, full: bool) -> bool:
+    """Whether all files that are there were counted, by all columns that are used and as thoroughly as asked."""
+    good = [batch for batch in known.batches if is_good(batch, now, used, full=full)]
+    return len(good) == len(known.batches) and not uncounted(good, now)
+
+
+def is_good(batch: Batch, now: Sequence[FilePin], used: Iterable[str], *, full: bool) -> bool:
+    """Whether a batch need not be counted again."""
+    thorough = not full or batch.seen >= batch.rows
+    return thorough and batch.columns.keys() >= set(used) and batch.holds({pin.path: pin for pin in now})
+
+
+# --- for people ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """A batch, and the times of the runs that read it; none where no run of the cycle has yet."""
+
+    times: tuple[str, ...]
+    batch: Batch
+
+
+@dataclass(frozen=True)
+class SourceStatistics:
+    """What was counted of a source: its columns, the whole, arrival by arrival; no whole where no file is there."""
+
+    source: str
+    columns: Mapping[str, str]
+    whole: Batch | None
+    arrivals: tuple[Arrived, ...]
+
+
+def shown(store: Store, source: str, known: SourceCounts | None, times: Sequence[str]) -> SourceStatistics:
+    """What was counted, with the runs that read it."""
+    if known is None:
+        return SourceStatistics(source, {}, None, ())
+    cycle = store.current()
+    runs = runs_of_files(cycle, source) if cycle is not None else {}
+    arrivals = []
+    for batch in known.batches:
+        own = sorted({runs[pin.path] for pin in batch.files if pin.path in runs})
+        arrivals.append(Arrived(tuple(times[run - 1] for run in own if run <= len(times)), batch))
+    return SourceStatistics(source, known.columns, known.whole, tuple(arrivals))

@@ -1,0 +1,87 @@
+"""Counts the rows of text files that were not counted yet; files that say their rows themselves are left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os.path import realpath
+from typing import TYPE_CHECKING
+
+from slackwater.errors import InternalError
+from slackwater.job.inputs.file_rows import FileRows, SourceRows, by_path, keep_rows, known_rows
+from slackwater.job.inputs.sources import Source, reader_options
+from slackwater.job.store.manifest import checksum_of
+from slackwater.job.store.pins import FilePin
+from slackwater.job.store.store import Store
+from slackwater.spark.file_rows import rows_by_file
+from slackwater.spark.statements import run_statement
+
+if TYPE_CHECKING:
+    from slackwater.spark.session import Session
+
+VIEW = "slackwater__rows"
+
+
+@dataclass(frozen=True)
+class RowCounting:
+    """A job's text files and what is known of their rows."""
+
+    store: Store
+    session: Callable[[], Session]
+
+    def known(self, sources: Mapping[str, Source]) -> dict[str, Source]:
+        """The sources with what was counted before; nothing is counted."""
+        if all(source.says_rows for source in sources.values()):
+            return dict(sources)
+        known = known_rows(self.store)
+        return {name: self._informed(source, known.get(name)) for name, source in sources.items()}
+
+    def counted(self, sources: Mapping[str, Source], files: Mapping[str, Iterable[FilePin]]) -> dict[str, Source]:
+        """The sources with the rows of these files, of which those that were not counted yet are counted now."""
+        found = self.known(sources)
+        missing = {name: found[name].uncounted(files.get(name, ())) for name in found}
+        if not any(missing.values()):
+            return found
+        for name, source in found.items():
+            if missing[name]:
+                counted = by_path(self._count(source, missing[name]))
+                found[name] = replace(source, counted={**source.counted, **counted})
+        keep_rows(self.store, {name: _record(source) for name, source in found.items() if source.counted})
+        return found
+
+    def _informed(self, source: Source, known: SourceRows | None) -> Source:
+        if known is None or known.read_as != _read_as(source):
+            return source
+        return replace(source, counted=by_path(known.files))
+
+    def _count(self, source: Source, pins: Sequence[FilePin]) -> list[FileRows]:
+        """By one statement; a file that Spark finds no row in has none."""
+        run_statement(self.session(), source.counted_view(VIEW, pins))
+        dropping = reader_options(source.config).get("mode", "").upper() == "DROPMALFORMED"
+        found = rows_by_file(self.session(), VIEW, kinds=source.is_feed, whole_rows=dropping)
+        rows = {realpath(path): counts for path, counts in found.items()}
+        places = {realpath(source.directory / pin.path): pin for pin in pins}
+        if unknown := rows.keys() - places.keys():
+            raise InternalError(f"Spark has counted rows of {min(unknown)}, which is no file of source {source.name}")
+        nothing = (0, 0, 0, 0) if source.is_feed else (0,)
+        return [_file_rows(pin, rows.get(place, nothing)) for place, pin in places.items()]
+
+
+def _file_rows(pin: FilePin, counts: Sequence[int]) -> FileRows:
+    rows, *kinds = counts
+    inserts, updates, deletes = kinds or (0, 0, 0)
+    return FileRows(pin=pin, rows=rows, kinds=(inserts, updates, deletes) if kinds else None)
+
+
+def _read_as(source: Source) -> str:
+    """By what it is known that files are read as they were when they were counted."""
+    options = reader_options(source.config)
+    columns = [f"{field.name} {field.type.text}" for field in source.fields]
+    told = [source.format, str(source.directory), source.config.changes.value, *columns]
+    return checksum_of("\n".join([*told, *(f"{key}={options[key]}" for key in sorted(options))]))
+
+
+def _record(source: Source) -> SourceRows:
+    """Files that are gone are forgotten: what runs have read of them is in manifests."""
+    there = [file for file in source.counted.values() if (source.directory / file.pin.path).exists()]
+    return SourceRows(read_as=_read_as(source), files=tuple(there))

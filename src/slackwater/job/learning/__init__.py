@@ -1,0 +1,1 @@
+"""What a job learns from its own runs: row counts, arrivals, prices, regret."""

@@ -1,0 +1,130 @@
+"""What work costs on a job's cluster: the prices that `calibrate` fitted and that the job's own runs refine.
+
+They lie beside the job, with the observations that they were fitted to, and are told apart by cluster: a job that moves
+to another starts from the built-in rates. After every committed run its steps join the observations, the latest ones
+stay, and the prices are fitted again. A plan is made with the prices of the file as it lies then, and keeps them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from slackwater.errors import StateError
+from slackwater.job.file.sections import SparkConfig
+from slackwater.job.store.manifest import Manifest, Record, read_record, write_record
+from slackwater.physical.bill import EVEN, Bill, Item
+from slackwater.physical.calibration import Observation, counted_for, fitted
+
+FORMAT = 1
+
+REMEMBERED = 300
+"""Observations of runs that are kept, the latest ones."""
+
+
+class Seen(Record):
+    """An observation, on disk."""
+
+    bill: tuple[float, float, float, float, float, float]
+    executors: float | None = None
+    driver: float | None = None
+
+    @classmethod
+    def of(cls, told: Observation) -> Seen:
+        compute, read, write, shuffle, broadcast, fixed = told.bill
+        return cls(bill=(compute, read, write, shuffle, broadcast, fixed), executors=told.executors, driver=told.driver)
+
+    def observation(self) -> Observation:
+        return Observation(Bill(*self.bill), self.executors, self.driver)
+
+
+class PricesRecord(Record):
+    """The prices of a cluster, and where they come from."""
+
+    format: int = FORMAT
+    cluster: str
+    factors: tuple[float, float, float, float, float, float]
+    """By item, in parts of the built-in rates."""
+    trials: tuple[Seen, ...] = ()
+    """The statements of `calibrate`."""
+    runs: tuple[Seen, ...] = ()
+    """Steps of committed runs."""
+
+
+@dataclass(frozen=True)
+class ClusterPrices:
+    """What is known of a cluster's prices."""
+
+    cluster: str
+    factors: Bill = EVEN
+    trials: tuple[Observation, ...] = ()
+    runs: tuple[Observation, ...] = ()
+
+    @classmethod
+    def fitted(cls, cluster: str, trials: Iterable[Observation], runs: Iterable[Observation] = ()) -> ClusterPrices:
+        tried, ran = tuple(trials), tuple(runs)[-REMEMBERED:]
+        return cls(cluster, fitted([*tried, *ran]), tried, ran)
+
+    @property
+    def counts(self) -> dict[Item, int]:
+        """How many observations each factor rests on."""
+        return counted_for([*self.trials, *self.runs])
+
+    def refined(self, manifest: Manifest) -> ClusterPrices:
+        """With what a run has shown."""
+        return ClusterPrices.fitted(self.cluster, self.trials, (*self.runs, *observations(manifest)))
+
+    def write(self, file: Path) -> None:
+        compute, read, write, shuffle, broadcast, fixed = self.factors
+        write_record(
+            file,
+            PricesRecord(
+                cluster=self.cluster,
+                factors=(compute, read, write, shuffle, broadcast, fixed),
+                trials=tuple(map(Seen.of, self.trials)),
+                runs=tuple(map(Seen.of, self.runs)),
+            ),
+        )
+
+
+def cluster_of(spark: SparkConfig) -> str:
+    """By which name the prices of a job's Spark are known."""
+    return spark.connect or spark.master
+
+
+def read_prices(file: Path, cluster: str, note: Callable[[str], None] = lambda _: None) -> ClusterPrices:
+    """The prices of a file; the built-in ones where there is none, or it is damaged, or of another cluster."""
+    try:
+        record = read_record(file, PricesRecord)
+    except StateError as error:
+        note(f"{error}; planning with the built-in prices")
+        return ClusterPrices(cluster)
+    if record is None:
+        return ClusterPrices(cluster)
+    if record.format != FORMAT or record.cluster != cluster:
+        what = f"of {record.cluster}, not {cluster}" if record.format == FORMAT else f"of version {record.format}"
+        note(f"{file}: these prices are {what}; planning with the built-in ones")
+        return ClusterPrices(cluster)
+    seen = ([each.observation() for each in told] for told in (record.trials, record.runs))
+    trials, runs = map(tuple, seen)
+    return ClusterPrices(cluster, Bill(*record.factors), trials, runs)
+
+
+def learn(file: Path, cluster: str, manifest: Manifest) -> None:
+    """Refines the prices by a committed run; one that says nothing, or cannot be kept, changes nothing."""
+    if any(True for _ in observations(manifest)):
+        with suppress(StateError):
+            read_prices(file, cluster).refined(manifest).write(file)
+
+
+def observations(manifest: Manifest) -> Iterable[Observation]:
+    """What the steps of a run say of prices; one that was done in another way than it was billed has no bill.
+
+    Of the driver they say nothing: what it takes while Spark is new is no matter of plans.
+    """
+    for step in manifest.steps:
+        cpu = step.measured.get("cpu_s")
+        if step.bill and not step.skipped and cpu is not None:
+            yield Observation(Bill(*step.bill), executors=1e6 * cpu)

@@ -1,0 +1,132 @@
+"""What a job's planner knows of the data: what is there, what is expected, what earlier cycles brought.
+
+Rows that are there are counted. What later runs bring is what the job file expects; where it says nothing, what
+earlier cycles let expect, in proportion to what is there; where there are none, as much at every run. How columns are
+spread is counted file by file, as they come, and kept with the job (`job.counting`, `job.batches`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from slackwater.algebra.predicates import Constant
+from slackwater.catalog.forecast import forecast
+from slackwater.catalog.sizes import Sizes, statistics
+from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
+from slackwater.catalog.table import Catalog
+from slackwater.job.inputs.batches import Batch
+from slackwater.job.inputs.sources import Source
+from slackwater.job.learning.forecasts import arrival_of, days_of, today
+from slackwater.job.store.manifest import Manifest
+from slackwater.job.store.pins import FilePin
+from slackwater.time.timeline import Timeline
+
+KEY_LIKE = 0.5
+"""A column with this share of different values, or more, has new ones in every arrival."""
+
+ALMOST = 0.999
+"""So many of the rows there may be expected to change or go, at most."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What speaks for the size of a source: the rows there now, and what each run is expected to bring, if known."""
+
+    present: float
+    expected: Sequence[Arrival] = ()
+
+
+def evidence(
+    source: Source,
+    now: Sequence[FilePin],
+    cycles: Sequence[Sequence[Manifest]],
+    times: Sequence[str],
+) -> Evidence:
+    """Rows of files that say them, or that were counted; those of earlier cycles are in their manifests."""
+    days = days_of(source.name, cycles)
+    found = [told.arrival for time in times if (told := forecast(days, today(), time)) is not None]
+    return Evidence(source.rows(now) * _share_that_counts(source, cycles), found)
+
+
+def _share_that_counts(source: Source, cycles: Sequence[Sequence[Manifest]]) -> float:
+    """The part of the records of upserts that were rows of the table when the last cycle began; others are all rows."""
+    first = cycles[-1][0] if source.upserts is not None and cycles else None
+    records = first.arrived.get(source.name, 0) if first is not None else 0
+    return arrival_of(source.name, first).inserts / records if first is not None and records else 1.0
+
+
+def job_statistics(
+    sources: Mapping[str, Source],
+    found: Mapping[str, Evidence],
+    counted: Mapping[str, Batch],
+    timeline: Timeline,
+) -> Statistics:
+    """The statistics over the runs of the schedule."""
+    catalog = Catalog.of(source.schema for source in sources.values())
+    sizes = {name: _sizes(source, found[name], timeline) for name, source in sources.items()}
+    by_name = statistics(catalog, sizes, timeline.times)
+    return {name: _spread(known, counted.get(name)) for name, known in by_name.items()}
+
+
+def _sizes(source: Source, found: Evidence, timeline: Timeline) -> Sizes:
+    stated = source.config.expect.sizes(found.present or None)
+    if not source.changing:
+        return Sizes(found.present or stated.rows, {}, stated.distinct)
+    if stated.arrives:
+        return replace(stated, rows=None)
+    total = stated.rows
+    expected = found.expected
+    if len(expected) != len(timeline.times):
+        expected = [_typical(source, number) for number in range(len(timeline.times))]
+    shares = _shares([arrival.changes for arrival in expected])
+    if total is None:
+        total = found.present / shares[0] if shares[0] > 0 else found.present
+    arrives: dict[str, Arrival] = {}
+    present = 0.0
+    for time, arrival, share in zip(timeline.times, expected, shares, strict=True):
+        arrives[time] = _scaled(arrival, total * share, present)
+        present += arrives[time].growth
+    return Sizes(None, arrives, stated.distinct)
+
+
+def _shares(expected: Sequence[float]) -> list[float]:
+    total = sum(expected)
+    return [rows / total for rows in expected] if total > 0 else [1.0 / len(expected)] * len(expected)
+
+
+def _typical(source: Source, number: int) -> Arrival:
+    """An arrival of which nothing is known; of a feed some changes update or delete, once there is something."""
+    return Arrival(0.85, 0.05, 0.05) if not source.config.append_only and number else Arrival(1.0)
+
+
+def _scaled(arrival: Arrival, rows: float, present: float) -> Arrival:
+    """As many rows in the same proportions; no more can change or go than are there."""
+    scale = rows / arrival.changes if arrival.changes else 0.0
+    updates, deletes = scale * arrival.updates, scale * arrival.deletes
+    fits = min(1.0, ALMOST * present / (updates + deletes)) if updates + deletes else 1.0
+    inserts = rows - fits * (2 * updates + deletes)
+    return Arrival(inserts, fits * updates, fits * deletes)
+
+
+def _spread(known: TableStatistics, counted: Batch | None) -> TableStatistics:
+    if counted is None:
+        return known
+    rows = counted.rows
+    growth = max(1.0, known.total / rows) if rows else 1.0
+    columns = counted.columns.items()
+    distinct = {n: c.distinct * (growth if c.distinct >= KEY_LIKE * rows else 1.0) for n, c in columns}
+    return replace(
+        known,
+        distinct={**distinct, **known.distinct},
+        null_share={n: c.nulls / rows if rows else 0.0 for n, c in columns},
+        ranges={n: c.range for n, c in columns if c.range is not None},
+        widths={n: c.width for n, c in columns if c.width is not None},
+        frequent={n: tuple(_shares_of(c.frequent, rows - c.nulls)) for n, c in columns if c.frequent},
+        bounds={n: c.bounds for n, c in columns if c.bounds},
+    )
+
+
+def _shares_of(frequent: Iterable[tuple[Constant, float]], present: float) -> Iterator[tuple[Constant, float]]:
+    """Frequent values by their share of those that are not null."""
+    return ((value, min(1.0, count / max(1.0, present))) for value, count in frequent)

@@ -1,0 +1,1 @@
+"""A run: worked out, executed, checked, compared with batch, accounted for."""

@@ -1,0 +1,1 @@
+"""What a job keeps on disk: manifests, states, answers, and the lock that guards them."""

@@ -1,0 +1,20 @@
+"""The last answer of a query becomes the one that its output shows."""
+
+from __future__ import annotations
+
+from slackwater.job.store.store import Store
+
+
+def show_last(store: Store) -> None:
+    """Shows the last answer of every query, where that was not done or was interrupted."""
+    for name in store.shelves:
+        show_last_of(store, name)
+
+
+def show_last_of(store: Store, query: str) -> None:
+    """Which one is the last is asked while nobody else can commit another, and it is never an older one."""
+    shelf = store.shelves[query]
+    with store.lock.ours():
+        last = store.last_delivered(query)
+        if last is not None and shelf.holds(last) and not store.shows_later(query, last):
+            shelf.publish(last.directory)

@@ -1,0 +1,122 @@
+"""Prices learned from measurements: by what factor each item of a bill costs more, or less, than the rates say.
+
+An observation is a statement's bill by the built-in rates, over the rows that came, and the CPU that it took. The
+factors are those that explain the observations best, by a regression that
+
+- counts relative errors: a statement of a minute says no more than one of a second;
+- is robust: the pull of a statement that fits nothing is cut off, so that one bad measurement moves little; [Huber 64]
+- starts from the built-in rates: with few observations factors stay near 1, with none they are 1;
+- keeps to `LEAST` and `MOST`: no work is free, and none costs less than nothing.
+
+What no row count shortens is work of short tasks, which is in what the executors took, and the driver's, which is what
+the whole process took beside them. Both are fitted apart and added up, the driver's at a lower price.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from slackwater.physical.bill import EVEN, WORK, Bill, Item
+
+LEAST, MOST = 0.1, 10.0
+"""Factors beyond these are not believed."""
+
+FAITH = 0.25
+"""How many statements of one item alone the built-in rate of that item is worth."""
+
+CLEAR = 20_000.0
+"""Microseconds that a measurement is wrong by anyway."""
+
+BEND = 1.5
+"""Errors of more than so many typical ones pull no harder than that."""
+
+SURE = 0.05
+"""Errors that are always typical."""
+
+TASKS = 0.75
+"""The part of what no row count shortens that is work of tasks; the rest is the driver's."""
+
+DRIVER = 0.1
+"""What a second of the driver counts, in seconds of executors: it is one machine beside many."""
+
+ROUNDS, SWEEPS = 30, 200
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A bill by the built-in rates, and the microseconds of CPU that the executors, or the driver, took for it."""
+
+    bill: Bill
+    executors: float | None = None
+    driver: float | None = None
+
+
+def fitted(observations: Sequence[Observation]) -> Bill:
+    """The factors that explain the observations."""
+    tasks = [(list(each.bill), each.executors) for each in observations if each.executors is not None]
+    driver = [([each.bill.fixed], each.driver) for each in observations if each.driver is not None]
+    *work, short = _regression(tasks, [*([1.0] * len(WORK)), TASKS])
+    (waiting,) = _regression(driver, [(1.0 - TASKS) / DRIVER])
+    return Bill(*(min(MOST, max(LEAST, factor)) for factor in (*work, short + DRIVER * waiting)))
+
+
+def _regression(observed: Sequence[tuple[Sequence[float], float]], prior: Sequence[float]) -> list[float]:
+    """Factors of the columns, none negative, with errors in parts of what a row was expected to be."""
+    rows, targets = [row for row, _ in observed], [target for _, target in observed]
+    scales = [sum(row) + CLEAR for row in rows]
+    shares = [[value / scale for value in row] for row, scale in zip(rows, scales, strict=True)]
+    ratios = [target / scale for target, scale in zip(targets, scales, strict=True)]
+    factors = list(prior)
+    weights = [1.0] * len(rows)
+    for _ in range(ROUNDS):
+        before = factors
+        factors = _least_squares(shares, ratios, weights, prior)
+        errors = [abs(ratio - _product(share, factors)) for share, ratio in zip(shares, ratios, strict=True)]
+        bend = BEND * max(SURE, statistics.median(errors)) if errors else 1.0
+        weights = [min(1.0, bend / error) if error > 0 else 1.0 for error in errors]
+        if all(math.isclose(one, two, rel_tol=1e-9, abs_tol=1e-12) for one, two in zip(before, factors, strict=True)):
+            break
+    return factors
+
+
+def _least_squares(
+    rows: Sequence[Sequence[float]], targets: Sequence[float], weights: Sequence[float], prior: Sequence[float]
+) -> list[float]:
+    """Weighted least squares, one factor at a time and none below 0, pulled towards what was believed before."""
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(prior)
+    weighted = [[w * value for value, w in zip(column, weights, strict=True)] for column in columns]
+    products = [[_product(one, other) for other in columns] for one in weighted]
+    wanted = [_product(column, targets) for column in weighted]
+    factors = list(prior)
+    for _ in range(SWEEPS):
+        moved = 0.0
+        for k, old in enumerate(factors):
+            slope = wanted[k] - _product(products[k], factors)
+            factors[k] = max(0.0, old + (slope + FAITH * (prior[k] - old)) / (products[k][k] + FAITH))
+            moved = max(moved, abs(factors[k] - old))
+        if moved < 1e-9:
+            break
+    return factors
+
+
+def _product(one: Sequence[float], other: Sequence[float]) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+def work_in_seconds(bill: Bill, factors: Bill = EVEN) -> float:
+    """The executors' CPU that a bill stands for."""
+    return bill.times(factors).work / 1e6
+
+
+def counted_for(observations: Sequence[Observation]) -> dict[Item, int]:
+    """How many observations say something of each item: those in which it is a tenth of the work or more."""
+    found = dict.fromkeys(Item, 0)
+    for each in observations:
+        if each.executors is not None:
+            for item in WORK:
+                found[item] += each.bill[item] >= 0.1 * max(each.bill.work, CLEAR)
+        found[Item.FIXED] += each.driver is not None
+    return found

@@ -1,0 +1,207 @@
+"""Physical operators: what an engine can do for an operator of the algebra, by the names that plans show.
+
+A relation is computed by a list of `Work`, inputs first. Exchanges, hash builds and probes are work of their own, so
+that what two parts of an expression have in common is counted once: Spark too moves the same rows by the same key, or
+builds the same table, once a statement. A `Way` is one such list and what it takes for granted of its leaves.
+[Beanstalk §6.3]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Project, Relation, Union, Window
+from slackwater.physical.bill import Item
+from slackwater.physical.distribution import Columns, Required
+from slackwater.rows.join_selectivity import has_equality
+from slackwater.rules.intra.merges import TIMES
+
+NO_COLUMNS: Columns = frozenset()
+
+REDUCES = 0.1
+"""A left side is worth sending only to reduce the right one up to this part of its rows."""
+
+WORTH_REDUCING = 500_000
+"""A right side of fewer rows is sent, or moved, for what it costs to ask for those that matter."""
+
+
+class Operator(StrEnum):
+    """One thing that an engine does. Hash joins stand for their probing; building is apart."""
+
+    SCAN = "scan"
+    FILTER = "filter"
+    PROJECT = "project"
+    UNION = "union"
+    EXCHANGE = "exchange by hash"
+    BROADCAST = "send everywhere"
+    BUILD = "build hash table"
+    BROADCAST_JOIN = "broadcast hash join"
+    SHUFFLED_JOIN = "shuffled hash join"
+    REDUCED_JOIN = "reduced hash join"
+    NESTED_LOOP_JOIN = "nested loop join"
+    AGGREGATE = "partial and final aggregate"
+    CONSOLIDATE = "consolidate"
+    WINDOW = "sort and window"
+    TOP = "top rows"
+    EXPAND = "expand"
+    GENERATE = "generate"
+    SAVE = "save"
+    LOAD = "load"
+
+    @property
+    def item(self) -> Item:
+        """What it is charged as."""
+        match self:
+            case Operator.EXCHANGE:
+                return Item.SHUFFLE
+            case Operator.BROADCAST:
+                return Item.BROADCAST
+            case Operator.SAVE:
+                return Item.WRITE
+            case Operator.LOAD:
+                return Item.READ
+            case _:
+                return Item.COMPUTE
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What an operator uses: microseconds of CPU, bytes of three kinds, and fixed microseconds."""
+
+    cpu: float = 0.0
+    io: float = 0.0
+    network: float = 0.0
+    memory: float = 0.0
+    fixed: float = 0.0
+
+    def __add__(self, other: Resources) -> Resources:
+        return Resources(
+            self.cpu + other.cpu,
+            self.io + other.io,
+            self.network + other.network,
+            self.memory + other.memory,
+            self.fixed + other.fixed,
+        )
+
+    def of_share(self, share: float) -> Resources:
+        """For a part of the rows."""
+        return Resources(self.cpu * share, self.io * share, self.network * share, self.memory * share, self.fixed)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One physical operator: on which relation, by which columns, what it uses and what that costs."""
+
+    operator: Operator
+    of: Relation
+    used: Resources
+    price: float
+    by: Columns = NO_COLUMNS
+    share: float = 1.0
+    """The part of the relation's rows that it is done for."""
+    waiting: float = 0.0
+    """The part of the price that is fixed."""
+
+    @property
+    def key(self) -> tuple[Operator, Relation, Columns, float]:
+        """The same work, whoever asks for it."""
+        return self.operator, self.of, self.by, self.share
+
+    def of_share(self, share: float) -> Work:
+        """The same for a part of the rows; what is fixed stays."""
+        price = self.waiting + share * (self.price - self.waiting)
+        return replace(self, used=self.used.of_share(share), price=price, share=self.share * share)
+
+
+Demand = tuple[Relation, Required]
+"""A leaf, and how it must lie."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to compute an expression: its work, and how some of its leaves must lie for it.
+
+    `price` is that of the work; what it costs to have a leaf lie so is for whoever supplies the leaf to say.
+    """
+
+    works: tuple[Work, ...]
+    demands: tuple[Demand, ...]
+    price: float
+
+    @staticmethod
+    def of(parts: Sequence[Way], *more: Work) -> Way:
+        """Several ways beside each other and work on top, everything counted once."""
+        busy = [part for part in parts if part.works or part.demands]
+        if len(busy) < 2:
+            below = busy[0] if busy else NO_WORK
+            return Way(below.works + more, below.demands, below.price + sum(work.price for work in more))
+        works = {work.key: work for part in busy for work in part.works}
+        works |= {work.key: work for work in more}
+        demands = dict.fromkeys(demand for part in busy for demand in part.demands)
+        return Way(tuple(works.values()), tuple(demands), sum(work.price for work in works.values()))
+
+
+NO_WORK = Way((), (), 0.0)
+
+
+def is_consolidation(node: Aggregate) -> bool:
+    """Whether an aggregate only adds up the weights of equal rows."""
+    return tuple(column for column, _ in node.calls) == (TIMES,)
+
+
+def may_broadcast(node: Join) -> tuple[bool, tuple[Relation, ...]]:
+    """Whether a join has equalities to hash by, and which inputs the engine may send to every worker.
+
+    A side whose rows without a partner are wanted cannot be sent: no worker would know that none of them has one.
+    """
+    sides: tuple[Relation, ...]
+    match node.kind:
+        case JoinKind.INNER:
+            sides = (node.left, node.right)
+        case JoinKind.FULL:
+            sides = ()
+        case JoinKind.LEFT | JoinKind.SEMI | JoinKind.ANTI:
+            sides = (node.right,)
+    return has_equality(node), sides
+
+
+def may_reduce(node: Join) -> bool:
+    """Whether a left side that cannot be sent to be joined can be sent to find the rows that it will meet.
+
+    L ⟕ R = L ⟕ (R ⋉ L), and so for ⋉ and ▷; what is left of R is moved, and L meets it again.   [Bernstein & Chiu 81]
+    """
+    return node.kind in (JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI) and has_equality(node)
+
+
+def reduced_below(node: Relation, asked: Columns) -> Iterator[Relation]:
+    """The parts of a right side that have fewer rows once it is reduced by some columns.
+
+    Spark does so as early as it can, and only filters go before.
+    """
+    if not isinstance(node, Filter):
+        yield node
+    match node:
+        case Filter():
+            yield from reduced_below(node.input, asked)
+        case Window() if all(asked <= frozenset(call.partition) for _, call in node.calls):
+            yield from reduced_below(node.input, asked)
+        case Project():
+            origins = {column: scalar.column for column, scalar in node.items}
+            sources = frozenset(source for column in asked if (source := origins.get(column)) is not None)
+            if len(sources) == len(asked):
+                yield from reduced_below(node.input, sources)
+        case Aggregate() if asked <= frozenset(node.keys):
+            yield from reduced_below(node.input, asked)
+        case Union():
+            for number, branch in enumerate(node.branches):
+                names = node.renaming(number)
+                yield from reduced_below(branch, frozenset(names[column] for column in asked))
+        case Join():
+            sides = node.inputs if node.kind is JoinKind.INNER else node.inputs[:1]
+            for side in sides:
+                if node.kind is not JoinKind.FULL and asked <= frozenset(side.columns):
+                    yield from reduced_below(side, asked)
+        case _:
+            pass

@@ -1,0 +1,323 @@
+"""How many rows an operator has, from its inputs: the same formulas for versions of relations and for delta trees.
+
+Joins have |L||R|/D rows, D being the domain of the join key. A row stays without partner with chance 1 − d/D, d being
+the keys on the other side; at random that is (1 − p)^|R|. Groups: values of the keys, never more than rows.
+                                                                              [Selinger et al. 79, Tang et al. 2020]
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import singledispatchmethod
+
+from slackwater.algebra.relation import (
+    Aggregate,
+    AggregateCall,
+    Expand,
+    Filter,
+    Generate,
+    Join,
+    JoinKind,
+    Limit,
+    Project,
+    Relation,
+    Union,
+    Values,
+    Window,
+)
+from slackwater.algebra.schema import Column
+from slackwater.rows.estimate import Estimate, Keys, Spread, drawn
+from slackwater.rows.join_selectivity import Match, key_values, match_of
+from slackwater.rows.selectivity import EACH, backed_off, select, spread_of
+from slackwater.rows.skew import moments, once_each
+from slackwater.rules.intra.merges import COPY
+
+GENERATED_ROWS = 3.0
+
+Essential = Mapping[tuple[Column, ...], tuple[Column, ...]]
+"""Of a list of grouping keys, those that determine the others."""
+
+
+Factor = Callable[[Relation], float]
+"""By how much an operator's rows are more, or fewer, than its formula says."""
+
+
+def as_the_formula_says(_: Relation) -> float:
+    return 1.0
+
+
+@dataclass(eq=False)
+class Estimator:
+    """Estimates expressions over leaves that `leaf` knows; each expression is worked out once."""
+
+    leaf: Callable[[Relation], Estimate]
+    essential: Essential = field(default_factory=dict)
+    factor: Factor = as_the_formula_says
+    """By how much an operator has more rows than its formula says: see `feedback`."""
+    _known: dict[Relation, Estimate] = field(default_factory=dict, repr=False)
+
+    def of(self, relation: Relation) -> Estimate:
+        known = self._known.get(relation)
+        if known is None:
+            if relation.inputs or isinstance(relation, Values):
+                known = self._of(relation)
+            else:
+                known = self.leaf(relation)
+            self._known[relation] = known
+        return known
+
+    __call__ = of
+
+    @singledispatchmethod
+    def _of(self, relation: Relation) -> Estimate:
+        return self.of(relation.inputs[0])
+
+    @_of.register
+    def _(self, relation: Values) -> Estimate:
+        count = float(len(relation.rows))
+        return Estimate(count, lambda _: Spread(max(1.0, count), max(1.0, count)))
+
+    @_of.register
+    def _(self, relation: Filter) -> Estimate:
+        below = self.of(relation.input)
+        kept = select(relation.predicate, below)
+        share = min(1.0, kept.share * self.factor(relation))
+
+        def find(column: Column) -> Spread:
+            narrowed = kept.narrowed.get(column)
+            return narrowed or below.spread(column).thinned(below.rows, share)
+
+        return Estimate(below.rows * share, find, below.whole, below.keys, below.kept * share)
+
+    @_of.register
+    def _(self, relation: Project) -> Estimate:
+        below = self.of(relation.input)
+        items = relation.definitions
+        keys = _renamed(relation, below.keys)
+        return Estimate(below.rows, lambda c: spread_of(items[c], below), below.whole, keys, below.kept)
+
+    @_of.register
+    def _(self, relation: Join) -> Estimate:
+        left, right = self.of(relation.left), self.of(relation.right)
+        met = match_of(relation, left, right).times(self.factor(relation), relation.kind, left, right)
+        inner = left.rows * right.rows * met.pair
+        alone = left.rows * (1.0 - met.left_hit)
+        match relation.kind:
+            case JoinKind.INNER:
+                return _paired(relation, left, right, met, inner)
+            case JoinKind.LEFT:
+                return _paired(relation, left, right, met, inner, alone)
+            case JoinKind.FULL:
+                return _paired(relation, left, right, met, inner, alone, right.rows * (1.0 - met.right_hit))
+            case JoinKind.SEMI:
+                return _semi(left.share(left.rows - alone), key_values(relation, left, right))
+            case JoinKind.ANTI:
+                return left.share(alone)
+
+    @_of.register
+    def _(self, relation: Aggregate) -> Estimate:
+        below = self.of(relation.input)
+        if not relation.keys:
+            return Estimate(1.0, lambda _: Spread(1.0, 1.0), keys=(frozenset(),))
+        count = group_count(self.essential.get(relation.keys, relation.keys), below)
+        count = min(below.rows, count * self.factor(relation))
+        keys = frozenset(relation.keys)
+        whole = count * below.whole / below.rows if below.rows > 0 else count
+        calls = dict(relation.calls)
+
+        def find(column: Column) -> Spread | None:
+            if column in keys:
+                return once_each(below.spread(column))
+            return _call_spread(calls[column], below, count) if column in calls else None
+
+        return Estimate(count, find, whole, (keys,), below.kept)
+
+    @_of.register
+    def _(self, relation: Union) -> Estimate:
+        parts = [(self.of(branch), relation.renaming(i)) for i, branch in enumerate(relation.branches)]
+
+        def find(column: Column) -> Spread:
+            return _mixed([(part.rows, part.spread(names[column])) for part, names in parts])
+
+        rows, whole = sum(part.rows for part, _ in parts), sum(part.whole for part, _ in parts)
+        return Estimate(rows, find, whole, kept=min(part.kept for part, _ in parts))
+
+    @_of.register
+    def _(self, relation: Limit) -> Estimate:
+        below = self.of(relation.input)
+        return below if relation.count is None else below.share(float(relation.count))
+
+    @_of.register
+    def _(self, relation: Expand) -> Estimate:
+        below = self.of(relation.input)
+        sets = float(len(relation.sets))
+        copies = dict(relation.keys)
+
+        def find(column: Column) -> Spread:
+            if column == relation.number:
+                return Spread(sets, sets)
+            return below.spread(copies.get(column, column))
+
+        keys = tuple(key | {relation.number} for key in below.keys)
+        return Estimate(below.rows * sets, find, below.whole * sets, keys, below.kept)
+
+    @_of.register
+    def _(self, relation: Generate) -> Estimate:
+        below = self.of(relation.input)
+        times = 1.0 if relation.names == (COPY,) else GENERATED_ROWS * self.factor(relation)
+        made = frozenset(relation.names)
+
+        def find(column: Column) -> Spread | None:
+            return None if column in made else below.spread(column)
+
+        return Estimate(below.rows * times, find, below.whole * times, below.keys, below.kept)
+
+    @_of.register
+    def _(self, relation: Window) -> Estimate:
+        below = self.of(relation.input)
+        made = frozenset(column for column, _ in relation.calls)
+
+        def find(column: Column) -> Spread | None:
+            return None if column in made else below.spread(column)
+
+        return Estimate(below.rows, find, below.whole, below.keys, below.kept)
+
+
+def group_count(keys: Iterable[Column], below: Estimate) -> float:
+    """Groups: the most spread key in full, each further one with less weight, never more than rows.
+
+    Keys of one table have no more combinations than it has rows: an item has one brand, class and name. Those of
+    different tables are independent as long as every combination has its share of the rows.
+    """
+    found = list(keys)
+    if below.rows <= 0.0:
+        return 0.0
+    if len(found) == 1:
+        spread = below.spread(found[0])
+        null = 1.0 if spread.nulls > 0.0 else 0.0
+        return min(below.rows, max(1.0, spread.values) + null)
+    values = list(_combinations(found, below))
+    independent = min(math.prod(values), below.rows / EACH)
+    return drawn(max(independent, 1.0 / backed_off(1.0 / count for count in values)), below.rows)
+
+
+def _combinations(keys: list[Column], below: Estimate) -> Iterator[float]:
+    """Values of keys, those of one base table together; a column met twice is that of another copy of its table."""
+    tables: dict[tuple[str, int], list[Column]] = {}
+    met: Counter[tuple[str, str]] = Counter()
+    for key in keys:
+        origin = below.spread(key).origin
+        if origin is None:
+            yield below.values(key)
+        else:
+            tables.setdefault((origin[0], met[origin]), []).append(key)
+            met[origin] += 1
+    for some in tables.values():
+        among = below.spread(some[0]).among or math.inf
+        yield min(max(1.0, among), 1.0 / backed_off(1.0 / below.values(key) for key in some))
+
+
+def _call_spread(call: AggregateCall, below: Estimate, groups: float) -> Spread | None:
+    """How an aggregate lies over its groups: sums and counts about their means, extremes within the range below.
+
+    Group sizes are taken as Poisson, values as uniform between bounds that are known. Counts are whole, within four
+    deviations.
+    """
+    size = below.rows / groups if groups > 0.0 else 1.0
+    values = max(1.0, groups**0.75)
+    if call.function == "count":
+        deviation = math.sqrt(size)
+        values = min(values, 1.0 + 8.0 * deviation)
+        return Spread(values, values, bell=(size, deviation), guessed=True)
+    column = call.arguments[0].column if len(call.arguments) == 1 else None
+    spread = below.spread(column) if column is not None else None
+    known = moments(spread) if spread is not None else None
+    if spread is None or known is None:
+        return None
+    mean, variance = known
+    match call.function:
+        case "sum":
+            deviation = math.sqrt(size * (variance + mean * mean))
+            return Spread(values, values, bell=(size * mean, deviation), guessed=True)
+        case "avg":
+            return Spread(values, values, bell=(mean, math.sqrt(variance / max(1.0, size))), guessed=True)
+        case "min" | "max":
+            return Spread(min(spread.values, values), spread.domain, low=spread.low, high=spread.high)
+        case _:
+            return None
+
+
+def _renamed(project: Project, keys: Keys) -> Keys:
+    if not keys:
+        return ()
+    names: dict[Column, Column] = {}
+    for column, scalar in project.items:
+        if (source := scalar.column) is not None:
+            names.setdefault(source, column)
+    return tuple(frozenset(names[c] for c in key) for key in keys if key <= names.keys())
+
+
+def _paired(
+    join: Join,
+    left: Estimate,
+    right: Estimate,
+    met: Match,
+    inner: float,
+    left_alone: float | None = None,
+    right_alone: float | None = None,
+) -> Estimate:
+    """Rows of pairs, and of one or both sides those without a partner, padded with nulls."""
+    rows = inner + (left_alone or 0.0) + (right_alone or 0.0)
+    left_kept = met.left_hit if left_alone is None else 1.0
+    right_kept = met.right_hit if right_alone is None else 1.0
+    left_padded = (right_alone or 0.0) / rows if rows > 0.0 else 0.0
+    right_padded = (left_alone or 0.0) / rows if rows > 0.0 else 0.0
+
+    met_values = key_values(join, left, right)
+
+    def find(column: Column) -> Spread:
+        if column in join.left.columns:
+            found = left.spread(column).thinned(left.rows, left_kept)
+            return _padded(found if left_alone is not None else _met(found, met_values.get(column)), left_padded)
+        found = right.spread(column).thinned(right.rows, right_kept)
+        return _padded(found if right_alone is not None else _met(found, met_values.get(column)), right_padded)
+
+    # A side whose rows do not multiply keeps its keys.
+    keys = (left.keys if met.left_single else ()) + (right.keys if met.right_single else ())
+    sides = ((left, met.left_single, left_kept), (right, met.right_single, right_kept))
+    wholes = [side.whole for side, single, _ in sides if single]
+    kept = min((side.kept * hit for side, single, hit in sides if single), default=1.0)
+    return Estimate(rows, find, min(wholes, default=rows), keys, kept)
+
+
+def _semi(kept: Estimate, met_values: Mapping[Column, float]) -> Estimate:
+    """The rows of a semi join's left side that are kept."""
+    find = kept.spread
+    return replace(kept, find=lambda column: _met(find(column), met_values.get(column)), _known={})
+
+
+def _met(spread: Spread, most: float | None) -> Spread:
+    """A column of which a join leaves so many values at most."""
+    return spread if most is None or spread.values <= most else replace(spread, values=most)
+
+
+def _padded(spread: Spread, share: float) -> Spread:
+    return replace(spread, nulls=spread.nulls + (1.0 - spread.nulls) * share) if share > 0.0 else spread
+
+
+def _mixed(parts: list[tuple[float, Spread]]) -> Spread:
+    """One column of several branches: at least the values of the largest, ranges from end to end."""
+    rows = sum(r for r, _ in parts)
+    spreads = [s for r, s in parts if r > 0.0] or [s for _, s in parts]
+    lows, highs = [s.low for s in spreads], [s.high for s in spreads]
+    return Spread(
+        max(s.values for s in spreads),
+        max(s.domain for s in spreads),
+        sum(r * s.nulls for r, s in parts) / rows if rows > 0 else 0.0,
+        None if None in lows else min(v for v in lows if v is not None),
+        None if None in highs else max(v for v in highs if v is not None),
+        guessed=all(s.guessed for s in spreads),
+    )

@@ -1,0 +1,265 @@
+"""How many rows a delta has: inserts, updates and deletes apart, operator by operator.
+
+A delta belongs to an operator, not to the law that computes it: its size comes from the inputs' changes and from the
+versions before and after, so every alternative of a form is taken to have the same rows. What comes and goes agrees
+with the versions: before + inserts − deletes = after, wherever both are estimated alike.
+
+After InQP §3.2.1, with two differences. There a change is taken row by row, here a run is one change: a group touched
+twice is updated once. And where the paper splits cases (an aggregate is saturated or not; a row matched or not), the
+chance is computed, of which the paper's cases are the ends.                                    [Tang et al. 2020]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from slackwater.algebra.relation import (
+    Aggregate,
+    Expand,
+    Filter,
+    Join,
+    JoinKind,
+    Limit,
+    Relation,
+    Union,
+    Window,
+)
+from slackwater.algebra.schema import Column
+from slackwater.rows.cardinality import Essential, group_count
+from slackwater.rows.estimate import NO_CHANGES, Changes, Estimate, drawn
+from slackwater.rows.join_selectivity import Match, match_of
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A relation over a step in time: its versions before and after, and the change between them as rows."""
+
+    before: Estimate
+    after: Estimate
+    change: Estimate
+
+    @property
+    def changes(self) -> Changes:
+        return self.change.changes or NO_CHANGES
+
+    @property
+    def moves(self) -> bool:
+        return self.changes.changes > 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SelectivityMatrix:
+    """What becomes of a change behind a filter: of each kind coming in, the share of each kind going out.
+
+    Without better knowledge from the share `s` of rows that the filter keeps: an update is seen as an update where
+    old and new row pass, and as an insert or delete where only one does.                     [InQP Fig. 3.4]
+    """
+
+    insert_of_insert: float
+    delete_of_delete: float
+    update_of_update: float
+    insert_of_update: float
+    delete_of_update: float
+
+    @staticmethod
+    def of(share: float) -> SelectivityMatrix:
+        s = min(1.0, max(0.0, share))
+        return SelectivityMatrix(s, s, s * s, s * (1 - s), s * (1 - s))
+
+    def apply(self, coming: Changes) -> Changes:
+        return Changes(
+            self.insert_of_insert * coming.inserts + self.insert_of_update * coming.updates,
+            self.update_of_update * coming.updates,
+            self.delete_of_delete * coming.deletes + self.delete_of_update * coming.updates,
+        )
+
+
+def changes_of(
+    node: Relation,
+    inputs: Sequence[Step],
+    before: Estimate,
+    after: Estimate,
+    essential: Essential,
+    factor: float = 1.0,
+) -> Changes:
+    """The change of an operator, from those of its inputs and its own versions, which a factor has corrected."""
+    if not any(step.moves for step in inputs):
+        return NO_CHANGES
+    match node:
+        case Filter():
+            (below,) = inputs
+            return SelectivityMatrix.of(_passing(below, before, after)).apply(below.changes)
+        case Union():
+            return _sum(step.changes for step in inputs)
+        case Expand():
+            return times(inputs[0].changes, float(len(node.sets)))
+        case Join():
+            return _join(node, inputs[0], inputs[1], before, after, factor)
+        case Aggregate():
+            return _aggregate(node, inputs[0], before, after, essential, factor)
+        case Window():
+            return _window(node, inputs[0])
+        case Limit() if node.count is not None:
+            return Changes(after.rows, 0.0, before.rows)
+        case _:
+            (below,) = inputs
+            return times(below.changes, _passing(below, before, after))
+
+
+def _aggregate(
+    node: Aggregate, below: Step, before: Estimate, after: Estimate, essential: Essential, factor: float
+) -> Changes:
+    """Touched groups are updated, except those that are new or gone.
+
+    A group of n rows goes when all of them do: with chance (d/N)^n if d of N rows go. InQP's saturated case is n ≫ 1,
+    where nothing goes; its other case n = 1, where each delete takes a group.
+    """
+    if not node.keys:
+        return Changes(0.0, 1.0)
+    touched = min(touched_groups(node, below, essential, factor), max(before.rows, after.rows))
+    rows, coming = below.before.rows, below.changes
+    leaving = coming.deletes + coming.updates
+    gone = 0.0
+    if leaving > 0.0 and rows > 0.0 and before.rows > 0.0:
+        gone = before.rows * min(1.0, leaving / rows) ** max(1.0, rows / before.rows)
+    new = max(0.0, after.rows - before.rows + gone)
+    if node.is_distinct and leaving <= 0.0:
+        return Changes(new)
+    return Changes(new, max(0.0, touched - new - gone), gone)
+
+
+def touched_groups(node: Aggregate, below: Step, essential: Essential, factor: float = 1.0) -> float:
+    """How many groups a change has rows of.
+
+    Where there are more or fewer groups than the formula says, its rows are drawn from so many; but rows whose groups
+    come with them are of more or fewer in proportion.
+    """
+    if not node.keys:
+        return 1.0
+    keys = essential.get(node.keys, node.keys)
+    touched, rows = group_count(keys, below.change), below.change.rows
+    if factor == 1.0 or rows <= 0.0:
+        return touched
+    if any(below.change.spread(key).cluster is not None for key in keys):
+        return min(rows, factor * touched)
+    return min(rows, drawn(min(below.after.rows, factor * group_count(keys, below.after)), rows))
+
+
+def _window(node: Window, below: Step) -> Changes:
+    """Every row of a touched partition is computed anew; all rows, where there is no partition."""
+    keys = [c for c in node.calls[0][1].partition if all(c in call.partition for _, call in node.calls)]
+    share = _touched_share(keys, below)
+    old, new = below.before.rows * share, below.after.rows * share
+    kept = min(old, new)
+    return Changes(new - kept, kept, old - kept)
+
+
+def _touched_share(keys: list[Column], below: Step) -> float:
+    if not keys:
+        return 1.0
+    present = group_count(keys, below.after)
+    return min(1.0, _ratio(group_count(keys, below.change), present))
+
+
+def _join(node: Join, left: Step, right: Step, before: Estimate, after: Estimate, factor: float) -> Changes:
+    old = match_of(node, left.before, right.before).times(factor, node.kind, left.before, right.before)
+    new = match_of(node, left.after, right.after).times(factor, node.kind, left.after, right.after)
+    match node.kind:
+        case JoinKind.INNER:
+            return _inner(left, right, old, new)
+        case JoinKind.SEMI:
+            flips = _flips(left, right, old.left_hit, new.left_hit)
+            return _fitting(_linear(left, old.left_hit, new.left_hit, flips), before, after)
+        case JoinKind.ANTI:
+            return _fitting(_unmatched(left, right, old.left_hit, new.left_hit), before, after)
+        case JoinKind.LEFT:
+            return _sum((_inner(left, right, old, new), _unmatched(left, right, old.left_hit, new.left_hit)))
+        case JoinKind.FULL:
+            return _sum(
+                (
+                    _inner(left, right, old, new),
+                    _unmatched(left, right, old.left_hit, new.left_hit),
+                    _unmatched(right, left, old.right_hit, new.right_hit),
+                )
+            )
+
+
+def _inner(left: Step, right: Step, old: Match, new: Match) -> Changes:
+    """Pairs that go are those of rows that go; pairs that come are what is missing to the new version."""
+    pairs_before = left.before.rows * right.before.rows * old.pair
+    pairs_after = left.after.rows * right.after.rows * new.pair
+    gone_left, gone_right = left.changes.deletes, right.changes.deletes
+    gone = old.pair * (gone_left * right.before.rows + gone_right * max(0.0, left.before.rows - gone_left))
+    changed = old.pair * (left.changes.updates * right.before.rows + right.changes.updates * left.before.rows)
+    gone = min(gone, pairs_before)
+    return Changes(max(0.0, pairs_after - pairs_before + gone), min(changed, pairs_before - gone), gone)
+
+
+@dataclass(frozen=True, slots=True)
+class _Flips:
+    """Old left rows that find their first partner, and such that lose their last."""
+
+    found: float
+    lost: float
+
+
+def _flips(left: Step, right: Step, old_hit: float, new_hit: float) -> _Flips:
+    """Found: without partner before, with one now. Lost: what is missing to the new version.
+
+    Right inserts find |L| p (1 − p)^|R| partners each in InQP; for all of a run together that is the difference of the
+    chances to be alone.
+    """
+    if not right.moves:
+        return _Flips(0.0, 0.0)
+    staying = max(0.0, left.before.rows - left.changes.deletes)
+    coming = right.changes.inserts + right.changes.updates
+    going = right.changes.deletes + right.changes.updates
+    net = staying * (new_hit - old_hit)
+    if going <= 0.0:
+        return _Flips(max(0.0, net), 0.0)
+    if coming <= 0.0:
+        return _Flips(0.0, max(0.0, -net))
+    newly = new_hit * _ratio(coming, right.after.rows)
+    found = staying * (1.0 - old_hit) * min(1.0, newly)
+    return _Flips(max(found, net), max(0.0, found - net))
+
+
+def _linear(left: Step, old_share: float, new_share: float, flips: _Flips) -> Changes:
+    """Left rows pass with a chance; flips on the right add and take away."""
+    coming = left.changes
+    return Changes(
+        coming.inserts * new_share + flips.found,
+        coming.updates * new_share,
+        coming.deletes * old_share + flips.lost,
+    )
+
+
+def _unmatched(left: Step, right: Step, old_hit: float, new_hit: float) -> Changes:
+    flips = _flips(left, right, old_hit, new_hit)
+    return _linear(left, 1.0 - old_hit, 1.0 - new_hit, _Flips(flips.lost, flips.found))
+
+
+def _fitting(found: Changes, before: Estimate, after: Estimate) -> Changes:
+    """What comes is what is missing to the new version; where nothing is missing, more goes."""
+    missing = after.rows - before.rows + found.deletes
+    return Changes(max(0.0, missing), found.updates, found.deletes + max(0.0, -missing))
+
+
+def _passing(below: Step, before: Estimate, after: Estimate) -> float:
+    """Rows out for a row in, by the version that has any."""
+    return _ratio(after.rows, below.after.rows) or _ratio(before.rows, below.before.rows)
+
+
+def _sum(parts: Iterable[Changes]) -> Changes:
+    found = tuple(parts)
+    return Changes(sum(p.inserts for p in found), sum(p.updates for p in found), sum(p.deletes for p in found))
+
+
+def times(changes: Changes, factor: float) -> Changes:
+    """So many times as much of each kind."""
+    return Changes(changes.inserts * factor, changes.updates * factor, changes.deletes * factor)
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole > 0.0 else 0.0

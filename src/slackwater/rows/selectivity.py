@@ -1,0 +1,279 @@
+"""What share of rows a predicate keeps; `matching` says what share of pairs a join condition does.
+
+Equality keeps 1/V, a range its part of the column's range, a list its length over V, unless more is known of a
+column's values (`cost.skew`); a test for null keeps the share of nulls. Several ranges of one column are one range.
+Several equalities are seldom independent: the sharpest counts in full, the next by its square root, then its fourth
+root, and so on.                                                         [Selinger et al. 79; back-off after SQL Server]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from slackwater.algebra.predicates import (
+    Bounds,
+    Comparing,
+    Comparison,
+    Constant,
+    Flag,
+    Membership,
+    Negation,
+    NullTest,
+    Pattern,
+    Sign,
+    most_values,
+    read_test,
+    year_of,
+)
+from slackwater.algebra.scalar import Scalar, conjuncts, disjuncts
+from slackwater.algebra.schema import Column
+from slackwater.rows.estimate import Estimate, Spread
+from slackwater.rows.skew import (
+    SELDOM,
+    Range,
+    members_share,
+    pattern_share,
+    range_share,
+    value_share,
+    within,
+)
+
+RANGE = 1 / 3
+BETWEEN = 1 / 4
+UNKNOWN = 1 / 4
+POSITIVE = 0.9
+PREFIX = 0.05
+CONTAINS = 0.1
+DATES_A_YEAR = 365.25
+EACH = 8.0
+"""Rows for each combination of values, from which on columns are taken to be independent."""
+
+
+# --- expressions -----------------------------------------------------------------------------------------------------
+
+
+def spread_of(scalar: Scalar, below: Estimate) -> Spread:
+    """How the values of an expression are spread."""
+    if (column := scalar.column) is not None:
+        return below.spread(column)
+    if (most := most_values(scalar)) is not None:
+        most = max(1.0, min(most, below.rows))
+        return Spread(most, most)
+    if (dated := year_of(scalar)) is not None:
+        return _years(below.spread(dated))
+    if not scalar.columns:
+        return Spread(1.0, 1.0)
+    parts = [below.spread(c) for c in scalar.columns]
+    count = min(math.prod(p.values for p in parts), below.rows)
+    guessed = any(p.guessed for p in parts)
+    return Spread(count, max(count, math.prod(p.domain for p in parts)), max(p.nulls for p in parts), guessed=guessed)
+
+
+def _years(dates: Spread) -> Spread:
+    if dates.low is not None and dates.high is not None:
+        low, high = (1970 + math.floor(d / DATES_A_YEAR) for d in (dates.low, dates.high))
+        return Spread(high - low + 1, high - low + 1, dates.nulls, low, high)
+    count = max(1.0, dates.values / DATES_A_YEAR)
+    return Spread(count, count, dates.nulls, guessed=True)
+
+
+# --- filters ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The share of rows a predicate keeps, and what it says of single columns."""
+
+    share: float
+    narrowed: dict[Column, Spread]
+
+
+def select(predicate: Scalar, below: Estimate) -> Selection:
+    """What a conjunction of tests keeps.
+
+    Columns whose values can be combined in fewer ways than there are rows, by far, are taken to be independent: every
+    month of every year is in the calendar. Others depend on each other, as a brand does on its category.
+    """
+    ranges: dict[Column, Range] = {}
+    equal: list[float] = []
+    narrowed: dict[Column, Spread] = {}
+    share = combinations = 1.0
+    for part in conjuncts(predicate):
+        match read_test(part):
+            case Comparison(value, sign, constant) if sign not in (Sign.EQUAL, Sign.UNEQUAL) and _has_range(
+                value, constant, below
+            ):
+                assert value.column is not None
+                assert isinstance(constant, float)
+                ranges.setdefault(value.column, Range()).meet(sign, constant)
+            case Bounds(value, low, high) if _has_range(value, low, below) and _has_range(value, high, below):
+                assert value.column is not None
+                assert isinstance(low, float)
+                assert isinstance(high, float)
+                found = ranges.setdefault(value.column, Range())
+                found.meet(Sign.AT_LEAST, low)
+                found.meet(Sign.AT_MOST, high)
+            case Comparison(value, Sign.EQUAL, constant):
+                spread = spread_of(value, below)
+                combinations *= math.inf if spread.guessed else max(1.0, spread.values)
+                equal.append(value_share(spread, constant, below.rows))
+                if value.column is not None:
+                    narrowed[value.column] = _one_value(constant)
+            case Membership(value, members, constants):
+                spread = spread_of(value, below)
+                combinations *= math.inf if spread.guessed else max(1.0, spread.values)
+                equal.append(members_share(spread, members, constants, below.rows))
+                if value.column is not None:
+                    kept = min(float(members), spread.values)
+                    narrowed[value.column] = replace(
+                        spread, values=kept, domain=kept, nulls=0.0, frequent=(), bounds=()
+                    )
+            case _ if len(branches := disjuncts(part)) > 1:
+                either = _either([select(branch, below) for branch in branches], below)
+                share *= either.share
+                narrowed |= either.narrowed
+            case _:
+                share *= _share(part, below)
+    for column, left in ranges.items():
+        spread = below.spread(column)
+        share *= range_share(spread, left) * (1.0 - spread.nulls)
+        narrowed[column] = within(spread, left)
+    together = math.prod(equal) if combinations * EACH <= below.whole else backed_off(equal)
+    return Selection(min(1.0, max(0.0, share * together)), narrowed)
+
+
+def backed_off(shares: Iterable[float]) -> float:
+    """Several shares together: the smallest in full, each next one by half the weight of the one before."""
+    together, weight = 1.0, 1.0
+    for share in sorted(shares):
+        together *= share**weight
+        weight /= 2
+    return together
+
+
+def _either(branches: Sequence[Selection], below: Estimate) -> Selection:
+    """What a disjunction keeps, its branches independent; a column that all of them narrow has what any of them has."""
+    missed = math.prod(1.0 - branch.share for branch in branches)
+    named = set.intersection(*(set(branch.narrowed) for branch in branches))
+    narrowed = {
+        column: _any_of([branch.narrowed[column] for branch in branches], below.spread(column)) for column in named
+    }
+    return Selection(1.0 - missed, narrowed)
+
+
+def _any_of(parts: Sequence[Spread], whole: Spread) -> Spread:
+    """A column that lies in one of several parts of what it was."""
+    values = min(whole.values, sum(part.values for part in parts))
+    domain = min(whole.domain, sum(part.domain for part in parts))
+    return replace(whole, values=values, domain=domain, nulls=max(part.nulls for part in parts), frequent=(), bounds=())
+
+
+def _has_range(value: Scalar, constant: Constant | None, below: Estimate) -> bool:
+    if value.column is None or not isinstance(constant, float):
+        return False
+    spread = below.spread(value.column)
+    return spread.low is not None and spread.high is not None
+
+
+def _one_value(constant: Constant) -> Spread:
+    place = constant if isinstance(constant, float) else None
+    return Spread(1.0, 1.0, low=place, high=place)
+
+
+def _share(part: Scalar, below: Estimate) -> float:
+    """A single test, alone."""
+    match read_test(part):
+        case Comparison(value, sign, constant):
+            return _comparison_share(spread_of(value, below), sign, constant, below.rows)
+        case Comparing(left, sign, right):
+            return _comparing_share(left, sign, right, below)
+        case Bounds(value):
+            return BETWEEN * (1.0 - spread_of(value, below).nulls)
+        case Pattern(value, prefix, is_open, text):
+            spread = spread_of(value, below)
+            if not is_open:
+                return value_share(spread, text or "", below.rows)
+            guessed = max(1.0 / max(1.0, spread.values), PREFIX if prefix else CONTAINS)
+            return guessed * (1.0 - spread.nulls) if text is None else pattern_share(spread, text, guessed)
+        case NullTest(value):
+            spread = spread_of(value, below)
+            return spread.nulls if not spread.guessed else SELDOM
+        case Negation(of):
+            return _negated_share(of, below)
+        case Flag(holds):
+            return 1.0 if holds else 0.0
+        case _ if part.column is not None:
+            spread = below.spread(part.column)
+            return value_share(spread, 1.0, below.rows) if spread.frequent else 0.5
+        case _:
+            return UNKNOWN
+
+
+def _negated_share(of: Scalar, below: Estimate) -> float:
+    """NOT keeps what the test drops, except the rows whose test is unknown."""
+    match read_test(of):
+        case NullTest():
+            nulls = 0.0
+        case _:
+            nulls = max((below.spread(c).nulls for c in of.columns), default=0.0)
+    return max(0.0, 1.0 - nulls - select(of, below).share)
+
+
+def _comparison_share(spread: Spread, sign: Sign, constant: Constant, rows: float) -> float:
+    known = 1.0 - spread.nulls
+    match sign:
+        case Sign.EQUAL:
+            return value_share(spread, constant, rows)
+        case Sign.UNEQUAL:
+            return max(0.0, known - value_share(spread, constant, rows))
+        case _ if spread.bell is not None and isinstance(constant, float):
+            return _bell_share(spread.bell, sign, constant) * known
+        case Sign.MORE if constant == 0.0 and spread.low is None:
+            return POSITIVE * known
+        case _ if isinstance(constant, float) and spread.low is not None and spread.high is not None:
+            left = Range()
+            left.meet(sign, constant)
+            return range_share(spread, left) * known
+        case _:
+            return RANGE * known
+
+
+def _bell_share(bell: tuple[float, float], sign: Sign, constant: float) -> float:
+    """The part of a normal distribution on one side of a constant; a little is always left."""
+    mean, deviation = bell
+    above = 0.5 * math.erfc((constant - mean) / max(1e-9, deviation * math.sqrt(2)))
+    return min(1.0, max(1e-4, above if sign in (Sign.MORE, Sign.AT_LEAST) else 1.0 - above))
+
+
+def _comparing_share(left: Scalar, sign: Sign, right: Scalar, below: Estimate) -> float:
+    one, other = spread_of(left, below), spread_of(right, below)
+    known = (1.0 - one.nulls) * (1.0 - other.nulls)
+    equal = 1.0 / max(1.0, one.values, other.values)
+    match sign:
+        case Sign.EQUAL:
+            return equal
+        case Sign.UNEQUAL:
+            return 1.0 - equal
+        case Sign.LESS | Sign.AT_MOST:
+            return _less_share(one, other) * known
+        case Sign.MORE | Sign.AT_LEAST:
+            return _less_share(other, one) * known
+
+
+def _less_share(one: Spread, other: Spread) -> float:
+    """How often a value of one range is below one of another, both spread evenly, neither by the other."""
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return RANGE
+    low, high = one.low, one.high
+
+    def passed(at: float) -> float:
+        """The part of the first range that lies below, added up as far as a point."""
+        if at <= low:
+            return 0.0
+        return at - (low + high) / 2 if at >= high else (at - low) ** 2 / (2 * (high - low))
+
+    if other.high <= other.low:
+        return min(1.0, max(0.0, (other.low - low) / (high - low))) if high > low else float(low < other.low)
+    return (passed(other.high) - passed(other.low)) / (other.high - other.low)

@@ -1,0 +1,323 @@
+"""Sizes of forms: versions of relations from base tables up, and the changes between them.
+
+A version is a run for every changing table: a mask says which are read at the new end of an interval. A relation's
+first expression, the one the query was written with, decides, so that all alternatives of a group agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from slackwater.algebra.relation import Aggregate, Project, Relation, Scan
+from slackwater.algebra.schema import Column
+from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
+from slackwater.memo.memo import Memo
+from slackwater.memo.positive import positive_part
+from slackwater.rows.cardinality import Essential, Estimator
+from slackwater.rows.changes import Step, changes_of, times, touched_groups
+from slackwater.rows.estimate import NO_CHANGES, Changes, Cluster, Estimate, Spread, guess, thinned
+from slackwater.rows.feedback import Corrections
+from slackwater.rows.width import width_of
+from slackwater.time.forms import WEIGHT, Form, GroupId, GroupLeaf, Kind
+from slackwater.time.version import OLD, Mask, restricted
+
+UNKNOWN_TABLE = TableStatistics((Arrival(1000.0),))
+WEIGHTS = Spread(2.0, 2.0, low=-1.0, high=1.0)
+"""How the weights of a signed delta are spread."""
+
+Version = tuple[GroupId, int, Mask]
+Span = tuple[GroupId, int, Mask, Mask]
+
+
+class Sizes:
+    """Estimates of every form of a memo, each worked out once; corrected by what was learned, if anything was."""
+
+    def __init__(self, memo: Memo, statistics: Statistics, corrections: Corrections | None = None) -> None:
+        self.memo = memo
+        self.statistics = statistics
+        self.corrections = corrections if corrections is not None else Corrections.none(memo)
+        self._versions: dict[Version, Estimate] = {}
+        self._steps: dict[Span, Step] = {}
+        self._needed: dict[GroupId, frozenset[Column]] = {}
+        self._readers: dict[GroupId, list[tuple[GroupId, Relation]]] | None = None
+        self._essential: Essential | None = None
+        self._widths: dict[Column, float] | None = None
+
+    def on(self, statistics: Statistics, corrections: Corrections) -> Sizes:
+        """The same memo with other statistics."""
+        found = Sizes(self.memo, statistics, corrections)
+        found._essential = self.essential
+        return found
+
+    def table(self, name: str) -> TableStatistics:
+        return self.statistics.get(name, UNKNOWN_TABLE)
+
+    def of(self, form: Form, interval: int) -> Estimate:
+        """A form in an interval, as a cell names it: an old snapshot is the new one of the interval before."""
+        found = self._of(form, interval)
+        if found.width is None:
+            found.width = self.width(form)
+        return found
+
+    def _of(self, form: Form, interval: int) -> Estimate:
+        match form.kind:
+            case Kind.SNAPSHOT:
+                return self.version(form.group, interval, form.until)
+            case Kind.DELTA:
+                return self._partial_delta(form, interval) if form.partial else self._delta(form, interval)
+            case Kind.COMPLETION:
+                return self._completion(form, interval)
+
+    # --- versions ----------------------------------------------------------------------------------------------------
+
+    def version(self, group: GroupId, interval: int, mask: Mask) -> Estimate:
+        """A relation with some tables read at the new end of an interval, the others at the old one."""
+        key = self._named(group, interval, mask)
+        known = self._versions.get(key)
+        if known is None:
+            known = self._versions[key] = self._version(*key, self.corrections.of_group(group))
+        return known
+
+    def _named(self, group: GroupId, interval: int, mask: Mask) -> Version:
+        """The one name of a version: an old one is the new one of the interval before."""
+        tables = self.memo[group].tables
+        mask = restricted(mask, tables)
+        if not tables:
+            return group, 0, mask
+        return (group, interval - 1, tables) if mask == OLD else (group, interval, mask)
+
+    def _version(self, group: GroupId, interval: int, mask: Mask, factor: float) -> Estimate:
+        def leaf(relation: Relation) -> Estimate:
+            if isinstance(relation, GroupLeaf):
+                return self.version(relation.group, interval, mask)
+            assert isinstance(relation, Scan)
+            return self._table_version(relation, max(0, interval))
+
+        home = self.memo[group]
+        found = Estimator(leaf, self.essential, lambda _: factor).of(home.expressions[0])
+        return replace(found, keys=home.properties.keys or found.keys)
+
+    def _table_version(self, scan: Scan, run: int) -> Estimate:
+        known = self.table(scan.table.name)
+        changing = scan.table.changing
+        total = known.total
+        rows = known.rows(run) if changing else known.rows(len(known.arrivals))
+        return Estimate(rows, self._table_columns(scan, rows, total, (1, run)), total)
+
+    def _table_columns(self, scan: Scan, rows: float, total: float, runs: tuple[int, int]) -> _TableColumns:
+        return _TableColumns(scan, self.table(scan.table.name), rows, total, runs)
+
+    # --- changes -----------------------------------------------------------------------------------------------------
+
+    def step(self, group: GroupId, interval: int, since: Mask, until: Mask) -> Step:
+        """A relation over a part of an interval."""
+        tables = self.memo[group].tables
+        key = (group, interval, restricted(since, tables), restricted(until, tables))
+        known = self._steps.get(key)
+        if known is None:
+            known = self._steps[key] = self._step(*key)
+        return known
+
+    def _step(self, group: GroupId, interval: int, since: Mask, until: Mask) -> Step:
+        home = self.memo[group]
+        before, after = self.version(group, interval, since), self.version(group, interval, until)
+        if since == until:
+            return Step(before, after, Estimate(0.0, after.spread, after.whole, after.keys, after.kept, NO_CHANGES))
+        node = home.expressions[0]
+        if isinstance(node, Scan):
+            return Step(before, after, self._table_change(node, interval))
+        inputs = self._inputs(group, interval, since, until)
+        changes = self._changes(group, inputs, before, after, self.corrections.of_group(group))
+        changes = times(changes, self.corrections.of_change(group))
+        return Step(before, after, self._sample(after, changes, interval))
+
+    def _inputs(self, group: GroupId, interval: int, since: Mask, until: Mask) -> list[Step]:
+        below = (leaf.group for leaf in self.memo[group].expressions[0].inputs if isinstance(leaf, GroupLeaf))
+        return [self.step(each, interval, since, until) for each in below]
+
+    def _changes(
+        self, group: GroupId, inputs: Sequence[Step], before: Estimate, after: Estimate, factor: float
+    ) -> Changes:
+        home = self.memo[group]
+        changes = changes_of(home.expressions[0], inputs, before, after, self.essential, factor)
+        return changes if home.retracts else Changes(changes.inserts)
+
+    def _table_change(self, scan: Scan, interval: int) -> Estimate:
+        known = self.table(scan.table.name)
+        changes = known.change(interval)
+        total = max(known.total, changes.changes)
+        columns = self._table_columns(scan, changes.changes, total, (interval, interval))
+        return Estimate(changes.changes, columns, total, changes=changes)
+
+    def _sample(self, of: Estimate, changes: Changes, interval: int) -> Estimate:
+        """Rows of a change are like those of the version after it; of a cluster they hold this run's values only."""
+        rows = changes.changes
+        share = min(1.0, rows / of.rows) if of.rows > 0.0 else 1.0
+
+        def find(column: Column) -> Spread:
+            if column == WEIGHT:
+                return WEIGHTS
+            spread = of.spread(column)
+            cluster = spread.cluster
+            if cluster is None or cluster.last != interval or cluster.first == interval:
+                return spread.thinned(of.rows, share)
+            now = Cluster(cluster.name, interval, interval, cluster.share * share)
+            return replace(spread, values=spread.values * share, cluster=now)
+
+        return Estimate(rows, find, of.whole, of.keys, of.kept, changes)
+
+    def _delta(self, form: Form, interval: int) -> Estimate:
+        return self.step(form.group, interval, form.since, form.until).change
+
+    def _partial_delta(self, form: Form, interval: int) -> Estimate:
+        """Partial aggregates of a change: one row a touched group."""
+        node = self.memo[form.group].expressions[0]
+        if not isinstance(node, Aggregate) or not isinstance(node.input, GroupLeaf):
+            return self._delta(form, interval)
+        below = self.step(node.input.group, interval, form.since, form.until)
+        known = self.corrections
+        count = touched_groups(node, below, self.essential, known.of_group(form.group))
+        touched = Changes(min(below.change.rows, count * known.of_change(form.group)) if known else count)
+        keys = frozenset(node.keys)
+        return Estimate(
+            touched.changes,
+            lambda c: below.change.spread(c) if c in keys else None,
+            keys=(keys,),
+            changes=touched,
+        )
+
+    def _completion(self, form: Form, interval: int) -> Estimate:
+        """The new whole without the old part that nothing retracts."""
+        after = self.version(form.group, interval, form.until)
+        part = positive_part(self.memo, self.memo[form.group].leaf)
+        before = self.version(part.group, interval, form.since).rows if part is not None else 0.0
+        return self._sample(after, Changes(max(0.0, after.rows - before)), interval)
+
+    # --- trying a factor ---------------------------------------------------------------------------------------------
+
+    def tried(self, form: Form, interval: int, factor: float) -> float:
+        """The rows of a form if its operator had so many times what its formula says: what is below stays."""
+        group, since, until = form.group, form.since, form.until
+        after = self._version(*self._named(group, interval, until), factor)
+        if form.kind is Kind.SNAPSHOT:
+            return after.rows
+        before = self._version(*self._named(group, interval, since), factor)
+        inputs = self._inputs(group, interval, since, until)
+        node = self.memo[group].expressions[0]
+        if form.partial and isinstance(node, Aggregate):
+            return touched_groups(node, inputs[0], self.essential, factor)
+        return self._changes(group, inputs, before, after, factor).changes
+
+    # --- what the memo knows beside ----------------------------------------------------------------------------------
+
+    @property
+    def essential(self) -> Essential:
+        """The grouping keys that determine the others, for every list of keys in the memo."""
+        if self._essential is None:
+            found: dict[tuple[Column, ...], tuple[Column, ...]] = {}
+            for group in self.memo:
+                for node in group.expressions:
+                    if isinstance(node, Aggregate) and node.keys and node.keys not in found:
+                        own = [key for key in group.properties.keys if key and key <= frozenset(node.keys)]
+                        least = min(own, key=len, default=frozenset(node.keys))
+                        kept = tuple(k for k in node.keys if k in least)
+                        found[node.keys] = self._not_determined(kept, node.input)
+            self._essential = found
+        return self._essential
+
+    def _not_determined(self, keys: tuple[Column, ...], below: Relation) -> tuple[Column, ...]:
+        """Keys without those that the others determine, as a shop does its street."""
+        if not isinstance(below, GroupLeaf) or len(keys) < 2:
+            return keys
+        group = self.memo[below.group]
+        while isinstance(project := group.expressions[0], Project) and isinstance(project.input, GroupLeaf):
+            if not frozenset(keys) <= frozenset(project.input.columns):
+                break
+            group = self.memo[project.input.group]  # which knows more: also of columns that are not passed on
+        kept = list(keys)
+        for key in reversed(keys):
+            if key in group.properties.closure(frozenset(kept) - {key}):
+                kept.remove(key)
+        return tuple(kept)
+
+    def width(self, form: Form) -> float:
+        """Bytes of a row: of a base table only the columns that anything reads."""
+        columns: tuple[Column, ...] = form.columns
+        if self.memo.scan_of(form.group) is not None:
+            needed = self.needed(form.group)
+            columns = tuple(c for c in columns if c in needed or c == WEIGHT)
+        return width_of(columns, self.widths)
+
+    @property
+    def widths(self) -> dict[Column, float]:
+        """Bytes of base columns where statistics know them."""
+        if self._widths is None:
+            self._widths = {
+                column: known
+                for group in self.memo
+                if (scan := self.memo.scan_of(group.id)) is not None
+                for field, column in zip(scan.table.fields, scan.columns, strict=True)
+                if (known := self.table(scan.table.name).widths.get(field.name)) is not None
+            }
+        return self._widths
+
+    def needed(self, group: GroupId) -> frozenset[Column]:
+        """The columns of a relation that anything above reads."""
+        known = self._needed.get(group)
+        if known is None:
+            own = frozenset(self.memo[group].columns)
+            readers = self._who_reads().get(group, [])
+            known = frozenset[Column]() if readers else own
+            self._needed[group] = known
+            for home, node in readers:
+                passed = frozenset[Column]() if isinstance(node, (Project, Aggregate)) else self.needed(home)
+                known |= (node.used | passed) & own
+            self._needed[group] = known
+        return known
+
+    def _who_reads(self) -> dict[GroupId, list[tuple[GroupId, Relation]]]:
+        if self._readers is None:
+            self._readers = {}
+            for group in self.memo:
+                for node in group.expressions:
+                    for below in node.inputs:
+                        if isinstance(below, GroupLeaf):
+                            self._readers.setdefault(below.group, []).append((group.id, node))
+        return self._readers
+
+
+class _TableColumns:
+    """How the columns of a base table are spread over a part of its rows, from its statistics."""
+
+    def __init__(self, scan: Scan, known: TableStatistics, rows: float, total: float, runs: tuple[int, int]) -> None:
+        self.scan, self.known, self.rows, self.total, self.runs = scan, known, rows, total, runs
+        self.names = {column: f.name for f, column in zip(scan.table.fields, scan.columns, strict=True)}
+
+    def __call__(self, column: Column) -> Spread | None:
+        if column == WEIGHT:
+            return WEIGHTS
+        name = self.names[column]
+        origin = (self.scan.table.name, name)
+        single_key = frozenset((name,)) in self.scan.table.keys
+        values = self.known.distinct.get(name, self.total if single_key else None)
+        low, high = self.known.ranges.get(name, (None, None))
+        nulls = self.known.null_share.get(name, 0.0)
+        frequent, bounds = self.known.frequent.get(name, ()), self.known.bounds.get(name, ())
+        if values is None:
+            unknown = guess(self.total)
+            found = min(unknown.values, self.rows)
+            return Spread(
+                found, unknown.domain, nulls, low, high, None, True, None, origin, frequent, bounds, self.total
+            )
+        share = self.rows / self.total if self.total > 0.0 else 0.0
+        cluster = self._cluster(name, single_key, share)
+        left = values * min(1.0, share) if cluster is not None else thinned(values, self.total, share)
+        return Spread(left, values, nulls, low, high, cluster, False, None, origin, frequent, bounds, self.total)
+
+    def _cluster(self, name: str, single_key: bool, share: float) -> Cluster | None:
+        """A changing table's key, or a reference that comes with the row it refers to."""
+        if not self.scan.table.changing:
+            return None
+        cluster = self.scan.table.name if single_key else self.known.arrives_with.get(name)
+        return None if cluster is None else Cluster(cluster, *self.runs, share)

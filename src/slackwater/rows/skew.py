@@ -1,0 +1,184 @@
+"""How often single values, ranges and pairs of values occur in a column that is not spread evenly.
+
+A value that is known to be frequent has the share that was counted; what is left is shared evenly by the others. A
+range has the share that equi-depth bounds give it. Where neither is known, values are spread evenly over the range.
+                                                                         [Ioannidis & Poosala 95, Selinger et al. 79]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from slackwater.algebra.predicates import Constant, Sign
+from slackwater.catalog.quantiles import below, up_to
+from slackwater.rows.estimate import Spread
+
+SELDOM = 0.1
+"""How much less often than others a constant occurs that lies outside what is known."""
+ALL = 0.999
+"""Where frequent values have this share together, there are no others."""
+
+
+# --- values ----------------------------------------------------------------------------------------------------------
+
+
+def value_share(spread: Spread, constant: Constant, rows: float) -> float:
+    """The share of rows that have a value."""
+    if spread.frequent:
+        return _listed_share(spread, constant) * (1.0 - spread.nulls)
+    share = (1.0 - spread.nulls) / max(1.0, min(spread.values, rows))
+    if isinstance(constant, float) and spread.low is not None and spread.high is not None:
+        return share if spread.low <= constant <= spread.high else share * SELDOM
+    return share
+
+
+def _listed_share(spread: Spread, constant: Constant) -> float:
+    """Among the values that are not null. One that is not listed is no more frequent than the last of the list."""
+    for value, share in spread.frequent:
+        if value == constant:
+            return share
+    if knows_all(spread):
+        return SELDOM * spread.frequent[-1][1]
+    return min(_unlisted(spread) / max(1.0, spread.domain - len(spread.frequent)), spread.frequent[-1][1])
+
+
+def members_share(spread: Spread, members: int, constants: Iterable[Constant], rows: float) -> float:
+    """The share of rows that have one of several values, not all of which need be known."""
+    known = list(constants)
+    if not spread.frequent or len(known) < members:
+        return min(1.0, members / max(1.0, spread.values)) * (1.0 - spread.nulls)
+    return min(1.0 - spread.nulls, sum(value_share(spread, constant, rows) for constant in known))
+
+
+def pattern_share(spread: Spread, pattern: str, otherwise: float) -> float:
+    """The share of rows whose text is like a pattern: frequent texts are tried, of others a share is like it."""
+    texts = [(value, share) for value, share in spread.frequent if isinstance(value, str)]
+    if not texts or "\\" in pattern:
+        return otherwise * (1.0 - spread.nulls)
+    wanted = re.compile("".join({"%": ".*", "_": "."}.get(c, re.escape(c)) for c in pattern), re.DOTALL)
+    like = sum(share for text, share in texts if wanted.fullmatch(text))
+    return max(like + _unlisted(spread) * otherwise, SELDOM * texts[-1][1]) * (1.0 - spread.nulls)
+
+
+def knows_all(spread: Spread) -> bool:
+    """Whether every value is among the frequent ones."""
+    return bool(spread.frequent) and _unlisted(spread) <= 1.0 - ALL
+
+
+def _unlisted(spread: Spread) -> float:
+    """The share of values that are not among the frequent ones."""
+    return max(0.0, 1.0 - sum(share for _, share in spread.frequent))
+
+
+def once_each(spread: Spread) -> Spread:
+    """A column that has every value once: how often it had them before is forgotten."""
+    return replace(spread, frequent=(), bounds=()) if spread.frequent or spread.bounds else spread
+
+
+# --- ranges ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Range:
+    """What is left of a column's range, and whether its ends are left out."""
+
+    low: float = float("-inf")
+    high: float = float("inf")
+    above_low: bool = False
+    below_high: bool = False
+
+    def meet(self, sign: Sign, constant: float) -> None:
+        if sign in (Sign.LESS, Sign.AT_MOST):
+            if constant <= self.high:
+                self.below_high = sign is Sign.LESS or (self.below_high and constant == self.high)
+                self.high = constant
+        elif constant >= self.low:
+            self.above_low = sign is Sign.MORE or (self.above_low and constant == self.low)
+            self.low = constant
+
+    def has(self, value: Constant) -> bool:
+        if not isinstance(value, float):
+            return False
+        above = value > self.low if self.above_low else value >= self.low
+        return above and (value < self.high if self.below_high else value <= self.high)
+
+
+def range_share(spread: Spread, left: Range) -> float:
+    """The share of a column's values, nulls aside, that lie in a range; a little is always left."""
+    assert spread.low is not None
+    assert spread.high is not None
+    least = 1.0 / max(1.0, spread.values)
+    if min(left.high, spread.high) < max(left.low, spread.low):
+        return least * SELDOM
+    if knows_all(spread):
+        found = sum(share for value, share in spread.frequent if left.has(value))
+        return min(1.0, max(found, SELDOM * spread.frequent[-1][1]))
+    if spread.bounds:
+        upper = (below if left.below_high else up_to)(spread.bounds, left.high)
+        lower = (up_to if left.above_low else below)(spread.bounds, left.low)
+        return min(1.0, max(least, upper - lower))
+    return max(least, _part(spread, left))
+
+
+def _part(spread: Spread, left: Range) -> float:
+    """How much of the column's range is left."""
+    assert spread.low is not None
+    assert spread.high is not None
+    width = spread.high - spread.low
+    low, high = max(left.low, spread.low), min(left.high, spread.high)
+    return min(1.0, max(0.0, (high - low) / width)) if width > 0 else 1.0
+
+
+def within(spread: Spread, left: Range) -> Spread:
+    """The column in rows that lie in the range: values are spread over a range more evenly than rows are."""
+    assert spread.low is not None
+    assert spread.high is not None
+    low, high = max(left.low, spread.low), min(left.high, spread.high)
+    kept = max(range_share(spread, left), 1e-9)
+    listed = [(value, min(1.0, share / kept)) for value, share in spread.frequent if left.has(value)]
+    part = max(_part(spread, left), 1.0 / max(1.0, spread.values)) if spread.bounds else kept
+    if knows_all(spread):
+        part = len(listed) / len(spread.frequent)
+    return replace(
+        spread,
+        values=max(1.0, spread.values * part),
+        domain=max(1.0, spread.domain * part),
+        nulls=0.0,
+        low=min(low, high),
+        high=max(low, high),
+        frequent=tuple(listed),
+        bounds=(),
+    )
+
+
+# --- pairs -----------------------------------------------------------------------------------------------------------
+
+
+def pair_share(one: Spread, other: Spread) -> float:
+    """The chance that two values, none of them null, are equal, where frequent ones of both sides are known."""
+    if not one.frequent or not other.frequent:
+        return 0.0
+    ours, theirs = dict(one.frequent), dict(other.frequent)
+    our_rest, their_rest = _unlisted(one), _unlisted(other)
+    our_others, their_others = one.domain - len(ours), other.domain - len(theirs)
+    equal = sum(share * theirs[value] for value, share in ours.items() if value in theirs)
+    equal += sum(share for value, share in ours.items() if value not in theirs) * their_rest / max(1.0, their_others)
+    equal += sum(share for value, share in theirs.items() if value not in ours) * our_rest / max(1.0, our_others)
+    return equal + our_rest * their_rest / max(1.0, our_others, their_others)
+
+
+# --- means -----------------------------------------------------------------------------------------------------------
+
+
+def moments(spread: Spread) -> tuple[float, float] | None:
+    """Mean and variance of a column's values: of each part between two bounds as if spread evenly over it."""
+    if spread.low is None or spread.high is None:
+        return None
+    bounds = spread.bounds or (spread.low, spread.high)
+    parts = list(pairwise(bounds))
+    mean = sum((low + high) / 2 for low, high in parts) / len(parts)
+    square = sum((low * low + low * high + high * high) / 3 for low, high in parts) / len(parts)
+    return mean, max(0.0, square - mean * mean)

@@ -1,0 +1,1 @@
+"""Plans tried out in memory, on DuckDB."""
