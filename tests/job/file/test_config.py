@@ -27,7 +27,7 @@ from slackwater.job.file.yaml_file import read_yaml
 from slackwater.plan.plan import ONLY
 from slackwater.time.timeline import Timeline
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 STARTER = ROOT / "src" / "slackwater" / "job" / "starter" / "slackwater.yml"
 SCHEMA = ROOT / "docs" / "slackwater.schema.json"
 PAGE = ROOT / "docs" / "job-file.md"
