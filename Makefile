@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
 
-.PHONY: help demo test lint types layers unit coverage test-workloads test-simulations cases campaign format docs clean
+.PHONY: help demo test lint types layers numbers numbers-tighten unit coverage test-workloads test-simulations cases campaign format docs clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -18,7 +18,7 @@ help: ## Show this list
 demo: $(STAMP) ## Live through a day of a job beside the batch query
 	@$(BIN)/slackwater demo
 
-test: lint types layers unit ## Check everything: lint, types, layers, tests
+test: lint types layers numbers unit ## Check everything: lint, types, layers, numbers, tests
 
 lint: $(STAMP) ## Check style and formatting
 	$(BIN)/ruff check
@@ -29,6 +29,12 @@ types: $(STAMP) ## Check types
 
 layers: $(STAMP) ## Check that nothing below imports anything above
 	$(BIN)/lint-imports --no-logo
+
+numbers: $(STAMP) ## Print the numbers of the code, and check that none is worse than its limit
+	$(BIN)/python -m tools.code_numbers
+
+numbers-tighten: $(STAMP) ## Write the numbers that got better as the new limits
+	$(BIN)/python -m tools.code_numbers --tighten
 
 unit: $(STAMP) ## Run the tests
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup
