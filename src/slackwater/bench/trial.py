@@ -31,9 +31,9 @@ from slackwater.job.inputs.sources import Source
 from slackwater.job.job import Job
 from slackwater.job.learning.prices import ClusterPrices, cluster_of
 from slackwater.job.running.runner import Silent
-from slackwater.job.running.verify import output_fields_of
 from slackwater.job.running.work import Work
 from slackwater.job.store.accounts import Account, Meter, Phase, account_name, total
+from slackwater.job.store.columns import fields_of
 from slackwater.job.store.manifest import Manifest
 from slackwater.job.store.removal import remove
 from slackwater.job.store.store import RevisionRecord
@@ -311,7 +311,7 @@ class Trial:
         """Whether the answer just delivered is batch's, floats to the tolerance, ties of a LIMIT as they may fall."""
         cycle = self.job.store.current()
         assert cycle is not None
-        fields = output_fields_of(cycle.record().answers[ONLY])
+        fields = fields_of(cycle.record().answers[ONLY])
         for name, directory in ((BATCH, self._batch(run)), (DELIVERED, self._shelf.output)):
             paths = tuple(sorted(path.name for path in directory.glob("*.parquet")))
             run_statement(self._session, view_of_files(name, Files("parquet", str(directory), paths), fields))

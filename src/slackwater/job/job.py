@@ -33,6 +33,7 @@ from slackwater.job.cycle.tidy import Cleaned, all_of, emptied, size_of, spent
 from slackwater.job.cycle.turns import following, turns
 from slackwater.job.file.config import find_job, load_job
 from slackwater.job.file.describe import job_line, job_table
+from slackwater.job.file.places import check_apart
 from slackwater.job.file.sections import JobConfig
 from slackwater.job.history import History
 from slackwater.job.inputs.counting import SourceStatistics
@@ -61,7 +62,6 @@ from slackwater.job.store.accounts import (
 from slackwater.job.store.answer_directory import Shelf
 from slackwater.job.store.at_work import at_work
 from slackwater.job.store.manifest import Manifest
-from slackwater.job.store.places import check_apart
 from slackwater.job.store.publishing import show_last, show_last_of
 from slackwater.job.store.removal import remove
 from slackwater.job.store.store import Store
@@ -200,10 +200,10 @@ class Job:
                 shelf.check()
             show_last(self.store)
             if carry_over:
-                self._cycles.carry_over(told)
+                self._cycles.carry_over(told.note)
             done: list[Manifest] = []
             for turn in turns(
-                self._cycles, self._calendar(), asked, told, new_cycle=new_cycle, skip_missed=skip_missed
+                self._cycles, self._calendar(), asked, told.note, new_cycle=new_cycle, skip_missed=skip_missed
             ):
                 done += Execution(self._cycles).runs_of(turn, skip_missed, told)
             return done

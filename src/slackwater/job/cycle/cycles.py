@@ -6,13 +6,12 @@ the plan that was in force then. So a crash at any point leaves the one plan or 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import count, takewhile
 from typing import TYPE_CHECKING
 
-from slackwater.algebra.schema import Field
 from slackwater.catalog.statistics import Statistics
 from slackwater.errors import Place, UserError
 from slackwater.job.cycle.carry import CarriedOver, carried_over
@@ -24,8 +23,8 @@ from slackwater.job.cycle.schedule import rescheduled, timeline_of
 from slackwater.job.file.sections import JobConfig
 from slackwater.job.inputs.sources import Source
 from slackwater.job.learning.prices import cluster_of, read_prices
-from slackwater.job.running.runner import Progress
 from slackwater.job.store.accounts import Phase, charged_to
+from slackwater.job.store.columns import columns_of
 from slackwater.job.store.manifest import Manifest, now, told_apart
 from slackwater.job.store.removal import remove
 from slackwater.job.store.store import Cycle, CycleRecord, Expected, RevisionRecord, SourceColumns, Store
@@ -101,19 +100,19 @@ class Cycles:
         return self.next_time(cycle, {manifest.run for manifest in cycle.readable()}) is None
 
     @charged_to(Phase.PLANNING)
-    def begin(self, progress: Progress, day: date | None = None) -> Cycle:
+    def begin(self, note: Callable[[str], None], day: date | None = None) -> Cycle:
         """A new cycle, planned over the sources as they are; where runs are due by a clock it is of a day."""
         cycles = self.store.cycles()
         cycle = self.store.cycle(cycles[-1].number + 1 if cycles else 1)
         if cycle.directory.exists():
             remove(cycle.directory, cycle.changing)
         sources = self.preparation.sources_now()
-        read_prices(self.store.prices_file, cluster_of(self.config.spark), progress.note)  # to say what is wrong
+        read_prices(self.store.prices_file, cluster_of(self.config.spark), note)  # to say what is wrong
         conditions = self.conditions(None)
         planned, declared, engine = self.preparation.planned(sources)
         for reason in planned.told("computed from scratch at every delivery"):
-            progress.note(reason)
-        outputs, queries = told_apart({name: _columns(fields) for name, fields in declared.items()})
+            note(reason)
+        outputs, queries = told_apart({name: columns_of(fields) for name, fields in declared.items()})
         checksum = cycle.write_plan(planned.plan)
         cycle.write_record(
             CycleRecord(
@@ -139,7 +138,7 @@ class Cycles:
 
     @charged_to(Phase.PLANNING)
     def revise(
-        self, cycle: Cycle, committed: Mapping[int, Manifest], skipped: Sequence[str], progress: Progress
+        self, cycle: Cycle, committed: Mapping[int, Manifest], skipped: Sequence[str], note: Callable[[str], None]
     ) -> None:
         """Plans the rest anew where there is a reason and it pays; a run that was pinned goes on as it was planned."""
         changed_times, manifests = self.rescheduled(cycle), _first_runs(committed)
@@ -156,12 +155,12 @@ class Cycles:
                 cycle.write_record(cycle.record().model_copy(update={"fingerprint": fingerprint(self.config)}))
             return
         for reason in found.reasons:
-            progress.note(reason)
+            note(reason)
         if not found.pays and not found.required:
-            progress.note("the plan stays as it is: no other one is clearly cheaper")
+            note("the plan stays as it is: no other one is clearly cheaper")
             return
         cycle.revise(found.after, found.revision(), fingerprint(self.config))
-        progress.note(f"the rest is planned anew, from {found.after.time(following)} on")
+        note(f"the rest is planned anew, from {found.after.time(following)} on")
 
     def proposal(self) -> Proposal | None:
         """The rest of the cycle planned with what is there now, beside the plan in force; None if nothing is left."""
@@ -193,7 +192,7 @@ class Cycles:
         return carried_over(Rest(self.preparation, cycle, _done(cycle)))
 
     @charged_to(Phase.PLANNING)
-    def carry_over(self, progress: Progress) -> None:
+    def carry_over(self, note: Callable[[str], None]) -> None:
         """Goes on with queries that have changed."""
         cycle = self.store.current()
         if cycle is None or not self.query_changed():
@@ -211,9 +210,9 @@ class Cycles:
             cost=found.cost,
             static_cost=found.cost_anew,
         )
-        answers = {name: _columns(fields) for name, fields in found.declared.items()}
+        answers = {name: columns_of(fields) for name, fields in found.declared.items()}
         cycle.revise(found.plan, revision, fingerprint(self.config), answers, found.values)
-        progress.note(f"the cycle goes on with the new text, from {found.plan.time(found.done + 1)} on")
+        note(f"the cycle goes on with the new text, from {found.plan.time(found.done + 1)} on")
 
 
 def _done(cycle: Cycle) -> list[Manifest]:
@@ -237,8 +236,4 @@ def _expected(statistics: Statistics, sources: Mapping[str, Source], timeline: T
 
 
 def _source_columns(source: Source) -> SourceColumns:
-    return SourceColumns(columns=_columns(source.fields), optional=tuple(sorted(source.optional)))
-
-
-def _columns(fields: Sequence[Field]) -> tuple[tuple[str, str], ...]:
-    return tuple((f.name, f.type.text) for f in fields)
+    return SourceColumns(columns=columns_of(source.fields), optional=tuple(sorted(source.optional)))

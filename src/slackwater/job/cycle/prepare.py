@@ -29,8 +29,8 @@ from slackwater.job.learning.feedback import history_of
 from slackwater.job.learning.forecasts import whole_cycles
 from slackwater.job.learning.prices import ClusterPrices, cluster_of, read_prices
 from slackwater.job.learning.statistics import Evidence, evidence, job_statistics
-from slackwater.job.running.verify import output_fields_of
 from slackwater.job.store.accounts import Phase, charged_to
+from slackwater.job.store.columns import fields_of
 from slackwater.job.store.pins import FilePin, listed
 from slackwater.job.store.store import Cycle, Store
 from slackwater.physical.bill import Bill
@@ -291,7 +291,7 @@ class Preparation:
         for name, config in self.config.sources.items():
             directory, format = self._place(name, config)
             then = record.sources[name]
-            fields, optional = output_fields_of(then.columns), frozenset(then.optional)
+            fields, optional = fields_of(then.columns), frozenset(then.optional)
             found[name] = Source(name, config, format, directory, fields, optional)
         return RowCounting(self.store, self.session).known(found)
 

@@ -21,7 +21,7 @@ from slackwater.job.inputs.run_inputs import known_files
 from slackwater.job.inputs.sources import Source
 from slackwater.job.inputs.upserts import in_proportion
 from slackwater.job.learning.forecasts import arrival_of
-from slackwater.job.running.verify import output_fields_of
+from slackwater.job.store.columns import fields_of
 from slackwater.job.store.data_files import all_whole
 from slackwater.job.store.manifest import Manifest, now
 from slackwater.job.store.pins import FilePin, arrived
@@ -122,7 +122,7 @@ class Rest:
             return None
         arrivals = self.known(stand.expected, stand.waiting)
         statistics = self.preparation.statistics_so_far(stand.sources, arrivals)
-        declared = {name: output_fields_of(columns) for name, columns in stand.record.answers.items()}
+        declared = {name: fields_of(columns) for name, columns in stand.record.answers.items()}
         catalog, past = Catalog.of(source.schema for source in stand.sources.values()), self.past(stand.plan)
         planned = self.preparation.plan(catalog, declared, statistics, stand.engine, stand.after, past)
         expected = {name: _arrivals(told) for name, told in stand.record.expects.items()}

@@ -14,7 +14,6 @@ from datetime import date
 from slackwater.errors import StateError
 from slackwater.job.cycle.cycles import Cycles
 from slackwater.job.cycle.due import Asked, Calendar, NextRun
-from slackwater.job.running.runner import Progress
 from slackwater.job.store.store import Cycle
 
 
@@ -32,21 +31,21 @@ def turns(
     cycles: Cycles,
     calendar: Calendar | None,
     asked: Asked,
-    progress: Progress,
+    note: Callable[[str], None],
     *,
     new_cycle: bool = False,
     skip_missed: bool = False,
 ) -> Iterator[Turn]:
     """The turns of a call, in order; each is to be done before the next is asked for."""
     if calendar is not None:
-        yield from _by_the_clock(cycles, calendar, asked, progress, new_cycle=new_cycle, skip_missed=skip_missed)
+        yield from _by_the_clock(cycles, calendar, asked, note, new_cycle=new_cycle, skip_missed=skip_missed)
         return
     opened = None if new_cycle else cycles.open()
-    yield Turn(opened or cycles.begin(progress), asked)
+    yield Turn(opened or cycles.begin(note), asked)
 
 
 def _by_the_clock(
-    cycles: Cycles, calendar: Calendar, asked: Asked, progress: Progress, *, new_cycle: bool, skip_missed: bool
+    cycles: Cycles, calendar: Calendar, asked: Asked, note: Callable[[str], None], *, new_cycle: bool, skip_missed: bool
 ) -> Iterator[Turn]:
     current = cycles.store.current()
     if current is None or new_cycle:
@@ -56,9 +55,9 @@ def _by_the_clock(
         day = calendar.day_after(began, insists=asked.insists)
         owes = not cycles.is_complete(current)
         if owes and skip_missed and day is not None:
-            progress.note(f"cycle {current.number} of {began} is left incomplete")
+            note(f"cycle {current.number} of {began} is left incomplete")
         elif owes or day is None:
-            _say_if_to_come(calendar, began, current, progress)
+            _say_if_to_come(calendar, began, current, note)
             only = day is None or asked.early or asked.all
             cycle = cycles.open()
             assert cycle is not None
@@ -66,8 +65,8 @@ def _by_the_clock(
             day = None if only else day
     while day is not None:
         if current is not None:
-            progress.note(f"a new cycle begins, for {day}")
-        yield _turn(calendar, cycles.begin(progress, day), day, asked)
+            note(f"a new cycle begins, for {day}")
+        yield _turn(calendar, cycles.begin(note, day), day, asked)
         day = None if asked.insists else calendar.day_after(day)
 
 
@@ -84,9 +83,9 @@ def _abandoned_day(cycles: Cycles, calendar: Calendar, current: Cycle | None) ->
     return None
 
 
-def _say_if_to_come(calendar: Calendar, day: date, cycle: Cycle, progress: Progress) -> None:
+def _say_if_to_come(calendar: Calendar, day: date, cycle: Cycle, note: Callable[[str], None]) -> None:
     if day > calendar.today():
-        progress.note(
+        note(
             f"cycle {cycle.number} is of {day}, a day to come: was the clock set back? "
             "`slackwater run --new-cycle` begins today's"
         )

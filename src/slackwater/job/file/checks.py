@@ -13,10 +13,10 @@ from itertools import product
 
 from slackwater.errors import UserError, did_you_mean
 from slackwater.job.file.messages import EXAMPLES
+from slackwater.job.file.places import APART, overlaps
 from slackwater.job.file.sections import Changes, ExpectConfig, JobConfig, SourceConfig
 from slackwater.job.file.values import TABLE_NAME, Amount
 from slackwater.job.file.yaml_file import Location, Yaml
-from slackwater.job.store.places import APART, overlaps
 from slackwater.time.clock import is_mistaken
 from slackwater.time.timeline import Timeline
 

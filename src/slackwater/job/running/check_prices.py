@@ -19,7 +19,7 @@ from slackwater.compile.upserts import bill_of as changelog_bill
 from slackwater.job.cycle.planning import Planned
 from slackwater.job.file.sections import Changes, SourceConfig
 from slackwater.job.inputs.promises import is_trusted, promises_of, trusted
-from slackwater.job.running.verify import output_fields_of
+from slackwater.job.store.columns import fields_of
 from slackwater.job.store.store import CycleRecord
 from slackwater.physical.bill import Bill
 from slackwater.physical.calibration import work_in_seconds
@@ -84,7 +84,7 @@ def promised_by(planned: Planned, sources: Mapping[str, SourceConfig]) -> Promis
 
 def promised_in(record: CycleRecord, plan: Plan, sources: Mapping[str, SourceConfig]) -> Promised:
     """What sources promise in a cycle that is under way; what static ones have cost is over."""
-    columns = {name: output_fields_of(told.columns) for name, told in record.sources.items()}
+    columns = {name: fields_of(told.columns) for name, told in record.sources.items()}
     arrivals = {name: [Arrival(*each) for each in told] for name, told in record.expects.items()}
     return _promised(sources, columns, arrivals, plan)
 

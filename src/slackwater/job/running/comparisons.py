@@ -14,7 +14,8 @@ from slackwater.job.cycle.moment import at_moment
 from slackwater.job.cycle.planning import bound_query
 from slackwater.job.inputs.run_inputs import pinned_inputs
 from slackwater.job.learning.regret import BatchRecord
-from slackwater.job.running.verify import Verdict, Verification, output_fields_of
+from slackwater.job.running.verify import Verdict, Verification
+from slackwater.job.store.columns import fields_of
 from slackwater.job.store.manifest import Manifest, write_record
 from slackwater.job.store.store import Cycle
 from slackwater.spark.death import saying_if_spark_died
@@ -67,7 +68,7 @@ class Comparisons:
     def verification(self, cycle: Cycle, name: str, manifest: Manifest) -> Verification:
         record, sources = cycle.record(), self.cycles.preparation.sources_of(cycle)
         pins = pinned_inputs(cycle, manifest.run, sources, pin=False)
-        fields = output_fields_of(record.answers[name])
+        fields = fields_of(record.answers[name])
         catalog = Catalog.of(source.schema for source in sources.values())
         query = at_moment(self.cycles.config.queries[name], catalog, record.pinned, record.aggregates)
         bound: Query | None = None

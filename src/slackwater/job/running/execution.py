@@ -37,7 +37,7 @@ class Execution:
         skipped = self._missed(cycle, committed, at) if skip_missed else []
         done: list[Manifest] = []
         while self._goes_on(turn, committed, done):
-            self.cycles.revise(cycle, committed, skipped, progress)
+            self.cycles.revise(cycle, committed, skipped, progress.note)
             skipped = []
             timeline = self.cycles.timeline(cycle)
             last = timeline.run_at(at) if at is not None else timeline.last

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from slackwater.algebra.relation import Limit, Query
 from slackwater.algebra.schema import Field
-from slackwater.algebra.types import Type
 from slackwater.compile.program import compile_query
 from slackwater.compile.views import Files, view_of_files, view_of_query
 from slackwater.errors import Place, StateError
@@ -201,8 +200,3 @@ class Verification:
 
 def _picked(rows: Sequence[Row], positions: Sequence[int]) -> list[Row]:
     return [tuple(row[n] for n in positions) for row in rows]
-
-
-def output_fields_of(columns: Sequence[tuple[str, str]]) -> tuple[Field, ...]:
-    """Columns as a record keeps them."""
-    return tuple(Field(name, Type.parse(kind)) for name, kind in columns)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slackwater.errors import Place, StateError, UserError
+from slackwater.job.file.places import answers_beside
 from slackwater.job.store.data_files import all_whole
 from slackwater.job.store.disk import draft_of, sync_directory
 from slackwater.job.store.manifest import OutputRecord
@@ -28,7 +29,7 @@ class Shelf:
     @property
     def answers(self) -> Path:
         """The hidden directory of all answers that are kept."""
-        return self.output.parent / f".{self.output.name}"
+        return answers_beside(self.output)
 
     def check(self) -> None:
         """Refuses a path that is taken by something which is not ours."""

@@ -28,6 +28,7 @@ from pydantic import Field
 
 from slackwater.errors import Place, StateError
 from slackwater.job.store.answer_directory import Shelf, order_of
+from slackwater.job.store.columns import Columns
 from slackwater.job.store.disk import write_text
 from slackwater.job.store.lock import JobLock
 from slackwater.job.store.manifest import (
@@ -45,9 +46,6 @@ from slackwater.job.store.pins import FilePin
 from slackwater.job.store.removal import GONE
 from slackwater.plan.plan import ONLY, Plan
 from slackwater.plan.serialize import plan_from_json, plan_to_json
-
-Columns: TypeAlias = tuple[tuple[str, str], ...]
-"""Names and types."""
 
 
 class SourceColumns(Record):

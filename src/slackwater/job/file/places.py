@@ -15,7 +15,6 @@ from pathlib import Path
 from slackwater.errors import Place, UserError
 from slackwater.job.file.sections import JobConfig, JobQuery
 from slackwater.job.file.yaml_file import Location
-from slackwater.job.store.answer_directory import Shelf
 
 APART = "give each its own"
 
@@ -37,6 +36,11 @@ class Overlap:
     location: Location
     path: Path
     message: str
+
+
+def answers_beside(output: Path) -> Path:
+    """The hidden directory beside an output's path, where all answers that are kept lie."""
+    return output.parent / f".{output.name}"
 
 
 def overlaps(job: JobConfig) -> Iterator[Overlap]:
@@ -77,7 +81,7 @@ def _overlaps(job: JobConfig, sources: list[Occupied]) -> Iterator[Overlap]:
 
 
 def _within_answers(output: Occupied, others: list[Occupied]) -> Iterator[Overlap]:
-    written = Shelf(output.path).answers
+    written = answers_beside(output.path)
     kept = _real(written)
     for other in others:
         if other.real == kept or kept in other.real.parents or (written.is_symlink() and other.real in kept.parents):
