@@ -10,7 +10,7 @@ from slackwater.algebra.relation import Query
 from slackwater.algebra.schema import Field, TableSchema
 from slackwater.algebra.types import Type
 from slackwater.catalog.table import Catalog
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 
 

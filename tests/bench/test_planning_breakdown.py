@@ -25,7 +25,7 @@ from slackwater.cli.main import main
 from slackwater.errors import UserError
 from slackwater.plan.planner import Options, Planning, plan_query
 from slackwater.rules.catalogue import METHODS
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.speed_ups import SPEED_UPS
 from slackwater.sql.bind import bind
 

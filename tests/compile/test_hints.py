@@ -8,7 +8,7 @@ import pytest
 from slackwater.algebra.canonical import canonical
 from slackwater.catalog.table import Catalog, table
 from slackwater.compile.hints import SmallSides
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
 

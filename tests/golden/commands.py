@@ -25,8 +25,8 @@ from slackwater.algebra.relation import Query
 from slackwater.algebra.schema import Column
 from slackwater.algebra.show import show
 from slackwater.errors import did_you_mean
-from slackwater.rules.normalize import RULES, normalize
-from slackwater.rules.prune import prune
+from slackwater.rules.normalize.normalizer import RULES, normalize
+from slackwater.rules.normalize.prune import prune
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
 

@@ -25,7 +25,7 @@ from slackwater.memo.check import MemoCheck
 from slackwater.memo.group import Group
 from slackwater.memo.memo import Memo
 from slackwater.rules.catalogue import EXPLORE_RULES
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.relational import RelationalExplorer
 from slackwater.sql.emit import emit
 from slackwater.time.forms import GroupLeaf

@@ -38,7 +38,7 @@ from slackwater.plan.plan import ONLY
 from slackwater.plan.planner import Options, Planning, plan_query
 from slackwater.plan.serialize import plan_from_json, plan_to_json
 from slackwater.rules.catalogue import EXPLORE_RULES, RULES, RuleBook
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.explore import Explorer
 from slackwater.search.objective import LastRunFirst
 from slackwater.sql.bind import bind

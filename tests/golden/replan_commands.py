@@ -29,7 +29,7 @@ from slackwater.plan.plan import Plan
 from slackwater.plan.planner import plan_query
 from slackwater.plan.rests import side_by_side
 from slackwater.plan.serialize import plan_from_json, plan_to_json
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.golden.test_golden import CELLS
 
-from slackwater.rules.normalize import RULES
+from slackwater.rules.normalize.normalizer import RULES
 from slackwater.rules.rule import Rule
 
 

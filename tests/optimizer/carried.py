@@ -21,7 +21,7 @@ from slackwater.physical.model import EngineCost
 from slackwater.physical.scattered import ScatteredCost
 from slackwater.plan.past import Past
 from slackwater.plan.planner import Options, plan_query
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.simulation.tables import Tables, in_spark_types
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit

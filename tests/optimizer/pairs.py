@@ -26,7 +26,7 @@ from slackwater.physical.model import EngineCost
 from slackwater.physical.scattered import ScatteredCost
 from slackwater.plan.plan import Purpose
 from slackwater.plan.planner import Options, plan_queries
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.simulation.tables import Tables, in_spark_types
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit

@@ -30,7 +30,7 @@ from slackwater.plan.plan import Plan, Purpose
 from slackwater.plan.planner import Options, plan_query
 from slackwater.plan.serialize import plan_from_json, plan_to_json
 from slackwater.rows.estimate import Estimate
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.simulation.tables import Tables, in_spark_types
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit

@@ -8,7 +8,7 @@ from tests.rows.small import CATALOG, arrivals, statistics
 from slackwater.algebra.canonical import canonical
 from slackwater.plan.as_text import times_computed
 from slackwater.plan.planner import Options, Planning, plan_query
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline
 

@@ -23,7 +23,7 @@ from slackwater.plan.plan import ONLY, Plan
 from slackwater.plan.planner import Options, plan_query
 from slackwater.plan.serialize import plan_to_value
 from slackwater.rules.catalogue import METHODS
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.explore import Budget
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline

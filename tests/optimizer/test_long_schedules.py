@@ -14,7 +14,7 @@ from slackwater.catalog.statistics import Arrival
 from slackwater.catalog.table import Catalog
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Options, plan_query
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.objective import LastRunFirst, WeightedSum
 from slackwater.search.space import LAG, LONG
 from slackwater.sql.bind import bind

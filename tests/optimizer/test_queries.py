@@ -16,7 +16,7 @@ from slackwater.plan.explain import explain
 from slackwater.plan.plan import Plan, Purpose
 from slackwater.plan.planner import Options, plan_queries
 from slackwater.plan.serialize import plan_from_json, plan_to_json
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.simulation.tables import Tables
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline

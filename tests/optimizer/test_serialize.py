@@ -28,7 +28,7 @@ from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Options, plan_query
 from slackwater.plan.serialize import FORMAT, VERSION, plan_from_json, plan_to_json
 from slackwater.rules.catalogue import METHODS
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline
 

@@ -15,7 +15,7 @@ from slackwater.plan.explain import explain
 from slackwater.plan.plan import Plan, grown_from
 from slackwater.plan.planner import Options, plan_query
 from slackwater.plan.serialize import plan_from_json, plan_to_json
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.time.sources import state_source
 from slackwater.time.timeline import Timeline

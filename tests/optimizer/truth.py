@@ -31,7 +31,7 @@ from slackwater.memo.group import Alternative, Group
 from slackwater.memo.positive import positive_part
 from slackwater.plan.planner import Options, Planning, plan_query
 from slackwater.rules.form_rule import Goal
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.rules.partials import Partials
 from slackwater.rules.signed import all_of, negated, weighted
 from slackwater.search.cells import Cell, Cells, source_of

@@ -12,7 +12,7 @@ from slackwater.memo.group import Group
 from slackwater.memo.memo import Memo
 from slackwater.plan.planner import Options, Planning, plan_query
 from slackwater.rows.estimate import Estimate
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.cells import Cells
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline

@@ -8,7 +8,7 @@ from slackwater.algebra.canonical import canonical
 from slackwater.catalog.statistics import Arrival, TableStatistics
 from slackwater.catalog.table import Catalog, table
 from slackwater.memo.memo import Memo
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.cells import Cells
 from slackwater.sql.bind import bind
 from slackwater.time.version import ChangingTables

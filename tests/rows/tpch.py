@@ -10,7 +10,7 @@ from slackwater.bench.workloads.sizes import workload_statistics
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Options, plan_query
 from slackwater.rules.catalogue import EXPLORE_RULES
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline
 

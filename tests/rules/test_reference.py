@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from slackwater.rules import catalogue, normalize
+from slackwater.rules import catalogue
+from slackwater.rules.normalize import normalizer
 from slackwater.rules.reference import Entry, reference, sections
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -18,7 +19,7 @@ def test_page_is_up_to_date() -> None:
 
 def test_every_rule_has_its_section() -> None:
     page = reference()
-    names = [rule.name for rule in normalize.RULES]
+    names = [rule.name for rule in normalizer.RULES]
     names += [rule.name for rule in catalogue.EXPLORE_RULES]
     names += [rule.name for rule in catalogue.RULES]
     assert [name for name in names if page.count(f"### `{name}`\n") != 1] == []

@@ -13,7 +13,7 @@ from tests.sql.cells import Cell, all_cells
 from tests.sql.warehouse import CATALOG, connect, row_text
 
 from slackwater.algebra.relation import Aggregate, Join, JoinKind, Query, Relation, Scan
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.apply import Apply
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit

@@ -18,7 +18,7 @@ from tests.strategies.queries import Case
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query, Relation
 from slackwater.compile.hints import SmallSides
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
 

@@ -17,7 +17,7 @@ from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query
 from slackwater.algebra.schema import Field
 from slackwater.bench.workloads import Workload
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 
 Run = Callable[[str], pa.Table]

@@ -21,7 +21,7 @@ from slackwater.compile.program import compile_step
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Options, plan_query
 from slackwater.rules.catalogue import METHODS
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline
 

@@ -36,7 +36,7 @@ from slackwater.physical.model import EngineCost
 from slackwater.rows.estimate import NO_CHANGES, Changes
 from slackwater.rows.feedback import Day, History, Seen
 from slackwater.rules.catalogue import RuleBook
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.cells import Cell, Cells
 from slackwater.search.explore import Explorer
 from slackwater.search.trace import Trace

@@ -14,7 +14,7 @@ from time import thread_time
 from slackwater.algebra.canonical import canonical
 from slackwater.bench.workloads import Query, Workload
 from slackwater.catalog.table import Catalog
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
 

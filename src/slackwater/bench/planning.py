@@ -20,7 +20,7 @@ from slackwater.catalog.table import Catalog
 from slackwater.errors import UserError
 from slackwater.plan.planner import Options, plan_query
 from slackwater.rules.catalogue import METHODS
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline
 

@@ -19,7 +19,7 @@ from slackwater.bench.planning import PlanningTimes, Problem, time_query
 from slackwater.bench.workloads import Query, Workload
 from slackwater.plan.planner import Options
 from slackwater.rules.catalogue import METHODS
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.speed_ups import SPEED_UPS
 from slackwater.sql.bind import bind
 

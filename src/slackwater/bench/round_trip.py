@@ -13,7 +13,7 @@ from slackwater.algebra.relation import Query
 from slackwater.algebra.schema import Field
 from slackwater.bench.answers import same_bag
 from slackwater.bench.workloads import Workload
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
 

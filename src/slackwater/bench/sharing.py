@@ -14,7 +14,7 @@ from slackwater.bench.optimum import optimum
 from slackwater.bench.workloads import ArrivalPattern, Query, Workload
 from slackwater.bench.workloads.sizes import workload_statistics
 from slackwater.plan.planner import Options, Planning, open_space, plan_query
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.choose import Chooser
 from slackwater.search.objective import amount
 from slackwater.search.share import Sharing

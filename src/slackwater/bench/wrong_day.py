@@ -19,7 +19,7 @@ from slackwater.catalog.statistics import Arrival, Statistics, bringing
 from slackwater.plan.past import Past
 from slackwater.plan.planner import Options, plan_query
 from slackwater.plan.price import rest_cost
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.objective import Vector
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline

@@ -18,7 +18,7 @@ from slackwater.algebra.show import show
 from slackwater.cli.output import Json, Output, reporting
 from slackwater.cli.tables import read_catalog, read_query, takes_query
 from slackwater.cli.text import RelationTree, sql
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.sql.dialect import DIALECTS
 from slackwater.sql.emit import emit

@@ -38,7 +38,7 @@ from slackwater.plan.plan import ONLY, Plan
 from slackwater.plan.planner import Options, Planning, plan_query
 from slackwater.plan.serialize import plan_to_value
 from slackwater.rules.catalogue import METHODS
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.objective import LastRunFirst, Objective, WeightedSum
 from slackwater.search.show import show_groups, show_trace, target, ways
 from slackwater.sql.bind import bind

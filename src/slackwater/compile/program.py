@@ -16,7 +16,7 @@ from slackwater.algebra.schema import Column, Field
 from slackwater.compile.hints import SmallSides
 from slackwater.compile.views import quoted_name, quoted_text
 from slackwater.plan.plan import Purpose, Step
-from slackwater.rules.normalize import simplify_empties
+from slackwater.rules.normalize.normalizer import simplify_empties
 from slackwater.sql.emit import emit
 from slackwater.sql.names import output_names
 

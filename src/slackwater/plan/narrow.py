@@ -17,7 +17,7 @@ from slackwater.physical.distribution import Columns
 from slackwater.plan.build import in_order
 from slackwater.plan.plan import Step, grown_from
 from slackwater.rows.width import row_width
-from slackwater.rules.prune import columns_asked, columns_scanned, prune
+from slackwater.rules.normalize.prune import columns_asked, columns_scanned, prune
 from slackwater.time.sources import state_source
 
 Kept = Mapping[str, tuple[Column, ...]]

@@ -18,14 +18,15 @@ from importlib.metadata import entry_points
 from slackwater.algebra.relation import Join
 from slackwater.errors import UserError, did_you_mean
 from slackwater.rules.explore import aggregates as explore_aggregates
-from slackwater.rules.explore import filtering_joins, outer_joins, own_input, partners, same_groups
-from slackwater.rules.explore import groups as explore_groups
+from slackwater.rules.explore import filtering_joins
 from slackwater.rules.explore import joins as explore_joins
 from slackwater.rules.explore.rule import ExploreRule
 from slackwater.rules.form_rule import Family, FormRule
 from slackwater.rules.generate import groups, joins, joins_by_key, rows, snapshots
 from slackwater.rules.inter import hold_back, outer_join_view
 from slackwater.rules.intra import merges, staircase
+from slackwater.rules.rewrite import groups as rewrite_groups
+from slackwater.rules.rewrite import outer_joins, own_input, partners, same_groups, semi_joins
 from slackwater.time.forms import Form, Kind
 
 RULES: tuple[FormRule, ...] = (
@@ -43,9 +44,10 @@ EXPLORE_RULES: tuple[ExploreRule, ...] = (
     *explore_joins.RULES,
     *filtering_joins.RULES,
     *explore_aggregates.RULES,
+    *semi_joins.RULES,
     *own_input.RULES,
     *same_groups.RULES,
-    *explore_groups.RULES,
+    *rewrite_groups.RULES,
     *outer_joins.RULES,
     *partners.RULES,
 )

@@ -14,11 +14,12 @@ from inspect import getdoc
 from pathlib import Path
 
 from slackwater.algebra.relation import Relation
-from slackwater.rules import catalogue, normalize
+from slackwater.rules import catalogue
 from slackwater.rules.explore.rule import ExploreRule
 from slackwater.rules.form_rule import Family, FormRule
-from slackwater.rules.prune import prune
-from slackwater.rules.readers import ask_for_all_readers
+from slackwater.rules.normalize import normalizer
+from slackwater.rules.normalize.prune import prune
+from slackwater.rules.normalize.readers import ask_for_all_readers
 from slackwater.rules.rule import Rule
 from slackwater.time.forms import Kind
 
@@ -128,7 +129,7 @@ def sections() -> Iterable[Section]:
         "Always good, so applied until none fires, bottom up, before anything is searched. A relation with several "
         "readers\nis normalized by itself, and no rule takes it apart from above.",
         (
-            *map(_entry, normalize.RULES),
+            *map(_entry, normalizer.RULES),
             Entry(prune.__name__, "every operator, from the root down", getdoc(prune) or ""),
             Entry(ask_for_all_readers.__name__, "every shared relation", getdoc(ask_for_all_readers) or ""),
         ),

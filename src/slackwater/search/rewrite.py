@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from slackwater.algebra.relation import Join, JoinKind, Output, Query, Relation
 from slackwater.memo.memo import Memo
 from slackwater.rules.explore.rule import ExploreRule, Match
-from slackwater.rules.explore.shapes import narrowed, without_narrowing
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
+from slackwater.rules.rewrite.shapes import narrowed, without_narrowing
 from slackwater.time.forms import GroupId, GroupLeaf
 
 Add = Callable[[ExploreRule, Match, Iterable[Relation]], None]

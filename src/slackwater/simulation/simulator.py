@@ -27,7 +27,7 @@ from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Options, Planning, plan_query
 from slackwater.rows.feedback import Day, History, Seen
 from slackwater.rules.catalogue import SearchRule
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.cells import Cell, Cells
 from slackwater.search.objective import Objective
 from slackwater.simulation.tables import Tables, in_spark_types

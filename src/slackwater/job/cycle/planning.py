@@ -30,7 +30,7 @@ from slackwater.plan.plan import ONLY, Plan, Purpose, Step, answer_of, output_na
 from slackwater.plan.planner import Options, Planning, plan_queries
 from slackwater.rows.feedback import History
 from slackwater.rules.catalogue import EXPLORE_RULES
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.explore import LAST_RESORT
 from slackwater.sql.bind import bind
 from slackwater.sql.typing import AskType, check_types

@@ -28,7 +28,7 @@ from slackwater.physical.bill import Bill
 from slackwater.physical.calibration import Observation
 from slackwater.physical.model import EngineCost
 from slackwater.plan.planner import Options, plan_query
-from slackwater.rules.normalize import normalize
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.spark.answer import attach
 from slackwater.spark.metrics import jvm_cpu_seconds, measuring
 from slackwater.spark.statements import run_statement

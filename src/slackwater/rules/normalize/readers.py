@@ -12,8 +12,8 @@ from slackwater.algebra.fold import simplify
 from slackwater.algebra.relation import Filter, Project, Query, Relation, Scan, Values
 from slackwater.algebra.scalar import Scalar, conjunction, conjuncts, disjunction, disjuncts
 from slackwater.algebra.schema import Column
-from slackwater.rules.relational.filters import filtered, may_move
-from slackwater.rules.relational.inference import holds
+from slackwater.rules.normalize.filters import filtered, may_move
+from slackwater.rules.normalize.inference import holds
 
 
 def ask_for_all_readers(query: Query) -> Query:

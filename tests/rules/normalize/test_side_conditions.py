@@ -9,9 +9,9 @@ from slackwater.algebra.relation import Aggregate, Filter, Project, Relation
 from slackwater.algebra.scalar import Scalar, conjunction, conjuncts
 from slackwater.algebra.types import Type, keeps_apart
 from slackwater.catalog.table import Catalog, table
-from slackwater.rules.normalize import normalize
-from slackwater.rules.relational.filters import may_move
-from slackwater.rules.relational.inference import holds
+from slackwater.rules.normalize.filters import may_move
+from slackwater.rules.normalize.inference import holds
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 
 CATALOG = Catalog.of([table("t", {"k": "int", "a": "int", "b": "string", "d": "double"}, keys=[["k"]])])

@@ -24,7 +24,7 @@ from slackwater.algebra.relation import (
 )
 from slackwater.algebra.scalar import FALSE, Scalar, conjunction, conjuncts, disjunction, disjuncts
 from slackwater.algebra.schema import Column
-from slackwater.rules.relational.filters import filtered, may_move
+from slackwater.rules.normalize.filters import filtered, may_move
 from slackwater.rules.rule import Facts, normalizes
 
 

@@ -13,9 +13,9 @@ from itertools import chain
 
 from slackwater.algebra.relation import Query, Relation
 from slackwater.errors import InternalError
-from slackwater.rules.prune import prune
-from slackwater.rules.readers import ask_for_all_readers, is_work
-from slackwater.rules.relational import aggregates, constants, empties, filters, inference, outer_joins, projects
+from slackwater.rules.normalize import aggregates, constants, empties, filters, inference, outer_joins, projects
+from slackwater.rules.normalize.prune import prune
+from slackwater.rules.normalize.readers import ask_for_all_readers, is_work
 from slackwater.rules.rule import Facts, Rule
 
 RULES: tuple[Rule, ...] = tuple(

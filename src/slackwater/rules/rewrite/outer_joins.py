@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from slackwater.algebra.relation import Join, JoinKind, Relation
 from slackwater.rules.explore.rule import Match, explores
-from slackwater.rules.explore.shapes import inner_joins, joined, narrowed, without_narrowing
+from slackwater.rules.rewrite.shapes import inner_joins, joined, narrowed, without_narrowing
 
 
 @explores(Join, whole=True)

@@ -27,7 +27,7 @@ from slackwater.algebra.scalar import NULL, Scalar, call, case_when, conjunction
 from slackwater.algebra.schema import Column
 from slackwater.rules.explore.aggregates import in_two_steps, may_go_early
 from slackwater.rules.explore.rule import Match, explores
-from slackwater.rules.explore.shapes import (
+from slackwater.rules.rewrite.shapes import (
     Grouped,
     InnerJoins,
     Source,

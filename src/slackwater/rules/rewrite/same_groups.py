@@ -26,7 +26,7 @@ from slackwater.algebra.scalar import (
 )
 from slackwater.algebra.schema import Column
 from slackwater.rules.explore.rule import Match, explores
-from slackwater.rules.explore.shapes import (
+from slackwater.rules.rewrite.shapes import (
     Grouped,
     InnerJoins,
     Source,

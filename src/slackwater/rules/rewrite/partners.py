@@ -36,7 +36,7 @@ from slackwater.algebra.scalar import (
 from slackwater.algebra.schema import Column
 from slackwater.rules.explore.aggregates import is_padded_to_null, met_by
 from slackwater.rules.explore.rule import Match, explores
-from slackwater.rules.explore.shapes import all_true, made, may_move
+from slackwater.rules.rewrite.shapes import all_true, made, may_move
 
 _MOST_CASES = 6
 _MOST_DIGITS = 17

@@ -1,0 +1,1 @@
+"""Normalization: time-free rewrites that are always good. `normalizer.py` applies them."""

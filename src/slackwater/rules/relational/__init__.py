@@ -1,1 +1,0 @@
-"""Time-free rewrites: they hold for every version of a relation."""

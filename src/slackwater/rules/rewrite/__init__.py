@@ -1,0 +1,1 @@
+"""Rules about whole trees: an operator with everything below it, written another way."""
