@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from slackwater.catalog.arrival import Change
     from slackwater.job.job import Job
+    from slackwater.plan.planner import Options
     from slackwater.simulation.simulator import Simulation, Simulator, simulate
 
-__all__ = ["Change", "Job", "Simulation", "Simulator", "simulate"]
+__all__ = ["Change", "Job", "Options", "Simulation", "Simulator", "simulate"]
 
 _HOMES = {
     "Change": "slackwater.catalog.arrival",
     "Job": "slackwater.job.job",
+    "Options": "slackwater.plan.planner",
     "Simulation": "slackwater.simulation.simulator",
     "Simulator": "slackwater.simulation.simulator",
     "simulate": "slackwater.simulation.simulator",

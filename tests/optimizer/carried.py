@@ -17,10 +17,8 @@ from tests.strategies.search import Search
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.types import quotients_as_doubles
 from slackwater.compile.step_text import step_sql
-from slackwater.physical.model import EngineCost
-from slackwater.physical.scattered import ScatteredCost
 from slackwater.plan.past import Past
-from slackwater.plan.planner import Options, plan_query
+from slackwater.plan.planner import plan_query
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.simulation.tables import Tables, in_spark_types
 from slackwater.sql.bind import bind
@@ -38,8 +36,7 @@ def check_carried(pair: PairCase) -> None:
     tables = Tables(changes(first.case.database, first.movements), keys)
     old, new = (canonical(normalize(bind(text, tables.catalog))) for text in (first.case.sql, pair.second))
     timeline = Timeline.of([str(run) for run in range(1, first.runs + 1)], first.weights, "every")
-    model = first.cost or (EngineCost() if first.seed is None else ScatteredCost(first.seed))
-    options = Options(first.methods, first.disable, model=model, objective=first.objective, check_memo=True)
+    options = first.options()
     plan = plan_query(old, tables.statistics, timeline, options).plan
     done = first.runs - 1
     batch = in_spark_types(tables.batch(emit(new, "duckdb", like_spark=True), first.runs), new.outputs)

@@ -8,7 +8,7 @@ The second is drawn over the tables of the first, or reads the first one whole, 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.compare import differences, rows_of
 from tests.optimizer.movements import changes
@@ -22,10 +22,8 @@ from tests.strategies.tables import Database
 from slackwater.algebra.canonical import Canonicalizer
 from slackwater.algebra.types import quotients_as_doubles
 from slackwater.compile.step_text import step_sql
-from slackwater.physical.model import EngineCost
-from slackwater.physical.scattered import ScatteredCost
 from slackwater.plan.plan import Purpose
-from slackwater.plan.planner import Options, plan_queries
+from slackwater.plan.planner import plan_queries
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.simulation.tables import Tables, in_spark_types
 from slackwater.sql.bind import bind
@@ -73,8 +71,7 @@ def check_pair(pair: PairCase) -> None:
     queries = {name: naming.query(normalize(bind(text, tables.catalog))) for name, text in texts.items()}
     times = [str(run) for run in range(1, first.runs + 1)]
     timeline = Timeline.of(times, first.weights, {"first": first.deliver, "second": pair.deliver})
-    model = first.cost or (EngineCost() if first.seed is None else ScatteredCost(first.seed))
-    options = Options(first.methods, first.disable, model=model, objective=first.objective, exact=True, check_memo=True)
+    options = replace(first.options(), exact=True)
     plan = plan_queries(queries, tables.statistics, timeline, options).plan
     delivered = {(step.answers, step.run) for step in plan.steps if step.purpose is Purpose.OUTPUT}
     assert delivered == {(name, run) for name in queries for run in timeline.due(name)}, "delivery: not as asked"

@@ -15,13 +15,14 @@ from tests.compare import differences, rows_of, same
 from tests.optimizer.movements import Movements, changes, make_movements
 from tests.strategies.choices import Choices
 from tests.strategies.queries import Case, Family, make_case
+from tests.strategies.scattered import DEAR, ScatteredCost, prices_of
 from tests.strategies.search import Search
 
 from slackwater.algebra.relation import Relation
 from slackwater.physical.layouts import Rows
 from slackwater.physical.model import CostModel
-from slackwater.physical.scattered import DEAR, ScatteredCost
 from slackwater.plan.narrow import columns_read
+from slackwater.plan.planner import Options
 from slackwater.rules.catalogue import EXPLORE_RULES, METHODS, RULES
 from slackwater.rules.generate.snapshots import snapshot_of_operator
 from slackwater.search.objective import Custom, LastRunFirst, Objective, Vector
@@ -71,6 +72,10 @@ class PlanCase:
     objective: Objective | None
     cost: CostModel | None = None
 
+    def options(self) -> Options:
+        model = self.cost or prices_of(self.seed)
+        return Options(self.methods, self.disable, model=model, objective=self.objective, check_memo=True)
+
     def __repr__(self) -> str:
         setting = (
             f"deliver={self.deliver!r}, weights={self.weights}, methods={self.methods}, disable={self.disable}, "
@@ -116,15 +121,7 @@ def check_plan(planned: PlanCase) -> None:
         return  # a query over no table has nothing to plan
     simulator = Simulator(changes(database, planned.movements), keys=keys)
     found = simulator.simulate(
-        planned.case.sql,
-        deliver=planned.deliver,
-        weights=planned.weights,
-        methods=planned.methods,
-        disable=planned.disable,
-        seed=planned.seed,
-        cost=planned.cost,
-        objective=planned.objective,
-        check_memo=True,
+        planned.case.sql, deliver=planned.deliver, weights=planned.weights, options=planned.options()
     )
     for step in found.plan.steps:
         read = columns_read(found.plan.steps).get(step.name, step.relation.columns)

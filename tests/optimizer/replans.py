@@ -17,6 +17,7 @@ from tests.optimizer.movements import changes
 from tests.optimizer.plans import SUBSETS, SWITCHES, PlanCase, make_plan_case
 from tests.strategies.choices import Choices
 from tests.strategies.queries import Family
+from tests.strategies.scattered import ScatteredCost
 from tests.strategies.search import Search
 
 from slackwater.algebra.canonical import canonical
@@ -24,7 +25,6 @@ from slackwater.algebra.types import quotients_as_doubles
 from slackwater.catalog.statistics import Arrival, Statistics
 from slackwater.compile.step_text import step_sql
 from slackwater.physical.model import CostModel, EngineCost
-from slackwater.physical.scattered import ScatteredCost
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan, Purpose
 from slackwater.plan.planner import Options, plan_query

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 import pytest
 from tests.compare import differences, rows_of
+from tests.strategies.scattered import ScatteredCost
 
-from slackwater import Change, Simulator
+from slackwater import Change, Options, Simulator
 from slackwater.plan.narrow import columns_read, without_dead_columns
 from slackwater.plan.plan import Plan, Step
 
@@ -35,13 +36,17 @@ def saved(plan: Plan) -> list[Step]:
     return [step for step in plan.steps if step.query is None]
 
 
+def scattered(seed: int) -> Options:
+    return Options(model=ScatteredCost(seed))
+
+
 @pytest.mark.parametrize("name", QUERIES)
 def test_every_column_is_read_and_batch_answers_the_same(name: str) -> None:
     simulator = Simulator(ARRIVALS)
     wanted = simulator.batch(QUERIES[name])
     states = 0
     for seed in SEEDS:
-        found = simulator.simulate(QUERIES[name], deliver="every", seed=seed, batch=False)
+        found = simulator.simulate(QUERIES[name], deliver="every", options=scattered(seed), batch=False)
         read = columns_read(found.plan.steps)
         for step in saved(found.plan):
             states += 1
@@ -55,12 +60,12 @@ def test_every_column_is_read_and_batch_answers_the_same(name: str) -> None:
 def test_a_total_without_keys_needs_no_count_of_rows() -> None:
     """A group without rows is no group, but without keys there is always one."""
     simulator, sql = Simulator(ARRIVALS), QUERIES["a total without keys"]
-    plans = [simulator.simulate(sql, deliver="every", seed=seed, batch=False).plan for seed in SEEDS]
+    plans = [simulator.simulate(sql, deliver="every", options=scattered(seed), batch=False).plan for seed in SEEDS]
     partial = [step for plan in plans for step in saved(plan) if "_partial_" in step.name]
     assert partial
     assert all(column.name != "row_count" for step in partial for column in step.relation.columns)
 
 
 def test_steps_without_dead_columns_stay_as_they_are() -> None:
-    steps = Simulator(ARRIVALS).simulate(QUERIES["padded rows"], seed=3, batch=False).plan.steps
+    steps = Simulator(ARRIVALS).simulate(QUERIES["padded rows"], options=scattered(3), batch=False).plan.steps
     assert all(one is other for one, other in zip(without_dead_columns(steps), steps, strict=True))

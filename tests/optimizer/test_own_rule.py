@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from tests.compare import differences, rows_of
 
-from slackwater import simulate
+from slackwater import Options, simulate
 from slackwater.algebra.relation import Aggregate, AggregateCall, Join, JoinKind, Project, Relation, Window
 from slackwater.algebra.scalar import addition, function_name, reference
 from slackwater.algebra.schema import Column, ColumnId
@@ -51,7 +51,7 @@ def number_arrivals(goal: Goal, node: Window) -> Iterator[Relation]:
 
 
 QUERY = "SELECT id, n FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM events) WHERE n % 10 = 0"
-WITHOUT_FIXED_PRICES = replace(EngineCost(), prices=Prices(fixed=0.0))
+WITHOUT_FIXED_PRICES = Options(model=replace(EngineCost(), prices=Prices(fixed=0.0)))
 EVENTS = [pa.table({"id": list(range(9000))}), pa.table({"id": list(range(9000, 10000))})]
 
 
@@ -61,11 +61,10 @@ def last_run_matters() -> list[float]:
 
 
 def test_wins_the_plan_and_keeps_the_answer(last_run_matters: list[float]) -> None:
-    ours = simulate(QUERY, {"events": EVENTS}, weights=last_run_matters, cost=WITHOUT_FIXED_PRICES)
+    ours = simulate(QUERY, {"events": EVENTS}, weights=last_run_matters, options=WITHOUT_FIXED_PRICES)
     assert "number_arrivals" not in ours.plan.rules
-    with_rule = simulate(
-        QUERY, {"events": EVENTS}, weights=last_run_matters, cost=WITHOUT_FIXED_PRICES, rules=(number_arrivals,)
-    )
+    options = replace(WITHOUT_FIXED_PRICES, extra_rules=(number_arrivals,))
+    with_rule = simulate(QUERY, {"events": EVENTS}, weights=last_run_matters, options=options)
     assert "number_arrivals" in with_rule.plan.rules
     assert with_rule.plan.rank < ours.plan.rank
     result, batch = with_rule.results[2], with_rule.batch[2]
@@ -77,7 +76,7 @@ def test_wins_the_plan_and_keeps_the_answer(last_run_matters: list[float]) -> No
 def test_an_entry_point_brings_it(monkeypatch: pytest.MonkeyPatch, last_run_matters: list[float]) -> None:
     mine = EntryPoint("mine", "tests.optimizer.test_own_rule:number_arrivals", catalogue.ENTRY_POINT)
     monkeypatch.setattr(catalogue, "entry_points", lambda group: [mine] if group == catalogue.ENTRY_POINT else [])
-    found = simulate(QUERY, {"events": EVENTS}, weights=last_run_matters, cost=WITHOUT_FIXED_PRICES)
+    found = simulate(QUERY, {"events": EVENTS}, weights=last_run_matters, options=WITHOUT_FIXED_PRICES)
     assert "number_arrivals" in found.plan.rules
 
 

@@ -7,8 +7,9 @@ from decimal import Decimal
 
 import pyarrow as pa
 from tests.compare import differences, rows_of
+from tests.strategies.scattered import ScatteredCost
 
-from slackwater import Change, Simulator, simulate
+from slackwater import Change, Options, Simulator, simulate
 
 SEEDS = range(40)
 """Prices under which at least one of the plans went wrong."""
@@ -22,7 +23,8 @@ def delivers_what_batch_answers(sql: str, arrivals: Mapping[str, Sequence[pa.Tab
     simulator = Simulator(arrivals)
     wanted = simulator.batch(sql)
     for seed in SEEDS:
-        found = simulator.simulate(sql, deliver="every", seed=seed, check_memo=True, batch=False)
+        options = Options(model=ScatteredCost(seed), check_memo=True)
+        found = simulator.simulate(sql, deliver="every", options=options, batch=False)
         for result, answer in zip(found.results[1:], wanted, strict=True):
             assert result is not None
             assert not differences(rows_of(answer), rows_of(result)), f"seed {seed}"
@@ -34,7 +36,10 @@ def test_no_grand_total_over_no_rows() -> None:
     later = pa.table({"k": ["a", "b"], "v": [1, 2]})
     for seed in range(6):
         result = simulate(
-            "SELECT k, sum(v) AS s FROM t GROUP BY ROLLUP (k)", {"t": [empty, later]}, deliver="every", seed=seed
+            "SELECT k, sum(v) AS s FROM t GROUP BY ROLLUP (k)",
+            {"t": [empty, later]},
+            deliver="every",
+            options=Options(model=ScatteredCost(seed)),
         )
         first, second = result.results[1], result.results[2]
         assert first is not None
@@ -176,8 +181,9 @@ def test_a_function_keeps_its_type_through_states_and_empty_inputs() -> None:
         pa.table({"g": pa.array(g, pa.int32()), "b": pa.array(b, pa.int64())})
         for g, b in (([1, 1], [2**31 - 1, 2**9 - 1]), ([1], [2**9 - 1]), ([2], [7]))
     ]
-    delivers_what_batch_answers("SELECT g, max(bit_count(b)) AS most FROM t GROUP BY g", {"t": arriving})
-    found = simulate("SELECT g, max(bit_count(b)) AS most FROM t GROUP BY g", {"t": arriving}, seed=1).results[3]
+    sql = "SELECT g, max(bit_count(b)) AS most FROM t GROUP BY g"
+    delivers_what_batch_answers(sql, {"t": arriving})
+    found = simulate(sql, {"t": arriving}, options=Options(model=ScatteredCost(1))).results[3]
     assert found is not None
     assert sorted(found.to_pylist(), key=str) == [{"g": 1, "most": 31}, {"g": 2, "most": 3}]
 

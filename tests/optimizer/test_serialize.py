@@ -160,7 +160,9 @@ def test_a_plan_read_back_compiles_to_the_same_sql() -> None:
     """An average read off partial sums is a function of ours, whatever case it is read back in."""
     first, later = pa.table({"k": [1, 2], "v": [10, 20]}), pa.table({"k": [1], "v": [5]})
     simulator = Simulator({"t": [first, later]})
-    plan = simulator.plan("SELECT k, avg(v) AS a FROM t GROUP BY k", weights=[0.01, 1.0], cost=RowsCost()).plan
+    plan = simulator.plan(
+        "SELECT k, avg(v) AS a FROM t GROUP BY k", weights=[0.01, 1.0], options=Options(model=RowsCost())
+    ).plan
     again = plan_from_json(plan_to_json(plan))
     texts = [step_sql(step) for step in plan.steps]
     assert any("value_count" in text for text in texts)

@@ -42,10 +42,10 @@ def arrivals(rows: int = 3000) -> dict[str, list[pa.Table]]:
 
 
 def space(sql: str, objective: Objective | None = None, deliver: str = "final") -> Chooser:
-    weights = [0.2, 0.3, 1.0]
-    planning = Simulator(arrivals()).plan(sql, weights=weights, deliver=deliver, objective=objective)
+    weights, options = [0.2, 0.3, 1.0], Options(objective=objective)
+    planning = Simulator(arrivals()).plan(sql, weights=weights, deliver=deliver, options=options)
     times = planning.plan.times
-    return chooser_of(planning, Timeline.of(times, weights, deliver), Options(objective=objective))
+    return chooser_of(planning, Timeline.of(times, weights, deliver), options)
 
 
 @pytest.mark.parametrize("objective", [None, LastRunFirst()])
@@ -102,7 +102,7 @@ def test_the_optimum_is_that_of_trying_every_set() -> None:
 
 
 def test_a_part_that_is_read_twice_is_computed_once_where_that_pays() -> None:
-    plan = Simulator(arrivals()).plan(TWICE, weights=[0.2, 0.3, 1.0], cost=NO_WAITING).plan
+    plan = Simulator(arrivals()).plan(TWICE, weights=[0.2, 0.3, 1.0], options=Options(model=NO_WAITING)).plan
     once = [step for step in plan.steps if step.purpose is not Purpose.OUTPUT]
     assert once
     assert all(step.benefit > 0 and step.size > 0 for step in once)

@@ -13,10 +13,11 @@ from slackwater.memo.positive import positive_part
 from slackwater.physical.layouts import Rows
 from slackwater.physical.model import RowsCost, WhereverItLies
 from slackwater.plan.plan import ONLY
+from slackwater.plan.planner import Options
 from slackwater.rows.estimate import Estimate
 from slackwater.rules.catalogue import METHODS
 from slackwater.search.cells import Cell
-from slackwater.simulation.simulator import Simulation, simulate
+from slackwater.simulation.simulator import Simulation, Simulator, simulate
 from slackwater.sql.emit import emit
 from slackwater.time.forms import Form, Kind
 from slackwater.time.sources import change_name, snapshot_name
@@ -53,16 +54,9 @@ def arrivals(*also_returned: Row) -> dict[str, list[pa.Table]]:
 
 
 def planned(data: dict[str, list[pa.Table]], *methods: str, sql: str = SUMMARY) -> Simulation:
-    return simulate(
-        sql,
-        data,
-        schedule=["t1", "t2"],
-        weights=[0.2, 1],
-        methods=methods or None,
-        keys={"sales": [["o_id"]]},
-        cost=RowsCost(),
-        measured=True,
-    )
+    simulator = Simulator(data, keys={"sales": [["o_id"]]})
+    options = Options(methods or None, model=RowsCost(), measure=simulator.count_rows)
+    return simulator.simulate(sql, schedule=["t1", "t2"], weights=[0.2, 1], options=options)
 
 
 @pytest.mark.parametrize(
@@ -213,8 +207,7 @@ def test_save_and_load_are_weighed_as_in_figure_5(weight: float, cost: tuple[flo
         arrivals(),
         schedule=["t1", "t2"],
         weights=[weight, 1],
-        methods=["hold-back"],
-        cost=FigureFive(),
+        options=Options(("hold-back",), model=FigureFive()),
     ).plan
     assert plan.cost == cost
     assert bool(plan.states) is early

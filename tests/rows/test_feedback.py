@@ -15,6 +15,7 @@ from slackwater.catalog.arrival import Change
 from slackwater.physical.model import CostModel, EngineCost, RowsCost
 from slackwater.plan.explain import explain
 from slackwater.plan.plan import Purpose
+from slackwater.plan.planner import Options
 from slackwater.plan.serialize import plan_from_json, plan_to_json
 from slackwater.rows.feedback import Day, History, Seen
 from slackwater.rows.learning import AGEING, DOUBT, MOST, solved
@@ -55,9 +56,8 @@ def simulated(
     keys: Mapping[str, Sequence[Sequence[str]]] | None = None,
     cost: CostModel | None = None,
 ) -> Simulation:
-    found = Simulator(tables, keys=keys or {"sales": [["id"]]}).simulate(
-        sql, weights=[0.1, 0.1, 1], history=history, cost=cost
-    )
+    options = Options(model=cost or EngineCost(), history=history)
+    found = Simulator(tables, keys=keys or {"sales": [["id"]]}).simulate(sql, weights=[0.1, 0.1, 1], options=options)
     for delivered, batch in zip(found.results, found.batch, strict=True):
         if delivered is not None:
             assert batch is not None

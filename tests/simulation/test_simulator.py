@@ -10,17 +10,23 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from tests.strategies.scattered import ScatteredCost
 
 import slackwater
-from slackwater import Change, Simulator, simulate
+from slackwater import Change, Options, Simulator, simulate
 from slackwater.bench.workloads import Change as ChangeOfWorkloads
 from slackwater.errors import UserError
+from slackwater.physical.model import RowsCost
 
 PAGE = Path(__file__).parents[2] / "docs" / "simulate.md"
 
 
 def numbers(*values: int | None) -> pa.Table:
     return pa.table({"n": pa.array(values, pa.int32())})
+
+
+def scattered(seed: int) -> Options:
+    return Options(model=ScatteredCost(seed))
 
 
 def test_the_page_in_the_docs_is_true() -> None:
@@ -68,7 +74,7 @@ def test_runs_are_delivered_by_name_too() -> None:
 def test_deletes_count_against_the_rows_before() -> None:
     arrivals = {"t": [numbers(1, 1, 2), Change(inserts=numbers(1, 3), deletes=numbers(1))]}
     for seed in range(5):
-        found = simulate("SELECT n FROM t", arrivals, deliver="every", seed=seed)
+        found = simulate("SELECT n FROM t", arrivals, deliver="every", options=scattered(seed))
         assert found.results[2] is not None
         assert sorted(found.results[2].column("n").to_pylist()) == [1, 1, 2, 3]
 
@@ -83,7 +89,7 @@ def test_a_table_that_arrives_once_is_static() -> None:
 def test_sums_have_the_types_of_spark_in_any_plan() -> None:
     prices = pa.table({"p": pa.array([1, 2], pa.decimal128(7, 2))})
     for seed in range(5):
-        found = simulate("SELECT sum(p) AS s, count(*) AS c FROM t", {"t": [prices, prices]}, seed=seed)
+        found = simulate("SELECT sum(p) AS s, count(*) AS c FROM t", {"t": [prices, prices]}, options=scattered(seed))
         assert found.results[2] is not None
         assert found.results[2].schema.types == [pa.decimal128(17, 2), pa.int64()]
         assert found.results[2] == found.batch[2]
@@ -93,7 +99,7 @@ def test_a_simulator_takes_any_number_of_queries() -> None:
     simulator = Simulator({"t": [numbers(1), numbers(2)]})
     for sql, wanted in (("SELECT max(n) AS m FROM t", 2), ("SELECT min(n) AS m FROM t", 1)):
         for seed in (1, 2):
-            found = simulator.simulate(sql, seed=seed, batch=False)
+            found = simulator.simulate(sql, options=scattered(seed), batch=False)
             assert found.results[2] is not None
             assert found.results[2].column("m").to_pylist() == [wanted]
             assert found.batch == (None, None, None)
@@ -106,21 +112,38 @@ def test_two_simulators_do_not_see_each_other() -> None:
 
 
 @pytest.mark.parametrize(
-    "arrivals,options,message",
+    "arrivals,given,message",
     [
-        ({"t": [numbers(1)]}, {"engine": "duckdbb"}, "no engine `duckdbb`"),
         ({"t": [numbers(1)], "u": [numbers(), numbers()]}, {}, "every table needs one arrival a run"),
         ({}, {}, "every table needs one arrival a run"),
         ({"t": [numbers(1)]}, {"schedule": ["1", "2"]}, "2 runs in the schedule, 1 arrivals"),
-        ({"t": [numbers(1)]}, {"methods": ["maintian"]}, "no method `maintian`"),
-        ({"t": [numbers(1)]}, {"disable": ["merge_delt"]}, "no rule `merge_delt`"),
+        ({"t": [numbers(1)]}, {"options": Options(methods=("maintian",))}, "no method `maintian`"),
+        ({"t": [numbers(1)]}, {"options": Options(disable=("merge_delt",))}, "no rule `merge_delt`"),
         ({"t": [numbers(1)]}, {"keys": {"u": [["n"]]}}, "keys name a table that does not arrive: `u`"),
         ({"t": [numbers(1), pa.table({"m": [1]})]}, {}, "the arrivals of `t` have different columns"),
     ],
 )
-def test_mistakes_are_named(arrivals: dict[str, list[pa.Table]], options: dict[str, object], message: str) -> None:
+def test_mistakes_are_named(arrivals: dict[str, list[pa.Table]], given: dict[str, object], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        simulate("SELECT n FROM t", arrivals, **options)  # type: ignore[arg-type]
+        simulate("SELECT n FROM t", arrivals, **given)  # type: ignore[arg-type]
+
+
+def test_options_steer_the_planner() -> None:
+    arrivals, weights = {"t": [numbers(*range(9)), numbers(9, 9)]}, [0.01, 1.0]
+    sql = "SELECT n, count(*) AS c FROM t GROUP BY n"
+    every, none = (
+        simulate(sql, arrivals, weights=weights, options=Options(methods, model=RowsCost())) for methods in (None, ())
+    )
+    assert every.plan.states
+    assert not none.plan.states
+
+
+def test_rows_are_counted_instead_of_estimated() -> None:
+    simulator = Simulator({"t": [numbers(*range(9)), numbers(9, 9)]})
+    sql = "SELECT n % 7 AS k, count(*) AS c FROM t WHERE n % 3 = 0 GROUP BY n % 7"
+    estimated, counted = (simulator.simulate(sql, options=Options(measure=m)) for m in (None, simulator.count_rows))
+    assert any(step.rows != step.expected for step in estimated.rows)
+    assert all(step.rows == step.expected for step in counted.rows)
 
 
 def test_a_simulation_is_about_one_moment() -> None:
@@ -129,7 +152,7 @@ def test_a_simulation_is_about_one_moment() -> None:
     arrivals = {"t": [pa.table({"x": [1, 2], "ts": pa.array(ts, pa.timestamp("us", "UTC"))}) for ts in due]}
     query = "SELECT sum(x) AS total, current_date AS day FROM t WHERE ts < now() GROUP BY current_date"
     for moment, total in (at, 2), (at + timedelta(hours=6), 4):
-        found = simulate(query, arrivals, moment=moment, deliver="every", seed=1)
+        found = simulate(query, arrivals, moment=moment, deliver="every", options=scattered(1))
         assert found.results == found.batch
         assert found.results[2] is not None
         assert found.results[2].to_pylist() == [{"total": total, "day": at.date()}]

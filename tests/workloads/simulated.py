@@ -14,8 +14,10 @@ from functools import cached_property
 import pyarrow as pa
 from sqlglot import exp, parse_one
 from tests.compare import differences, rows_of, same
+from tests.strategies.scattered import ScatteredCost, prices_of
 
 from slackwater.bench.workloads import ArrivalPattern, Dataset, Query, Workload, split
+from slackwater.plan.planner import Options
 from slackwater.rules import catalogue
 from slackwater.simulation.simulator import Simulation, Simulator
 
@@ -75,9 +77,7 @@ class Arriving:
             query.spark,
             weights=WEIGHTS,
             deliver=setting.deliver,
-            methods=METHODS[setting.methods],
-            seed=setting.seed,
-            check_memo=True,
+            options=Options(METHODS[setting.methods], model=prices_of(setting.seed), check_memo=True),
             batch=False,
         )
         delivering = range(1, len(SHARES) + 1) if setting.deliver == "every" else (len(SHARES),)
@@ -90,7 +90,8 @@ class Arriving:
 
     def is_incremental(self, query: Query, seeds: Sequence[int]) -> bool:
         """Whether the plan at some scattered prices saves anything for later runs."""
-        return any(self.simulator.plan(query.spark, weights=WEIGHTS, seed=seed).plan.states for seed in seeds)
+        options = [Options(model=ScatteredCost(seed)) for seed in seeds]
+        return any(self.simulator.plan(query.spark, weights=WEIGHTS, options=each).plan.states for each in options)
 
     def _problems(
         self, sql: str, run: int, expected: Sequence[tuple[object, ...]], actual: Sequence[tuple[object, ...]]

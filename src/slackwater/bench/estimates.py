@@ -33,6 +33,7 @@ from slackwater.catalog.arrival import Change
 from slackwater.memo.group import Group
 from slackwater.memo.memo import Memo
 from slackwater.physical.model import EngineCost
+from slackwater.plan.planner import Options
 from slackwater.rows.estimate import NO_CHANGES, Changes
 from slackwater.rows.feedback import Day, History, Seen
 from slackwater.rules.catalogue import RuleBook
@@ -226,7 +227,7 @@ def measure_estimates(
 
 def _executed(simulator: Simulator, query: Query, runs: int, history: History = ()) -> Simulation:
     weights = [EARLY[min(n, len(EARLY) - 1)] for n in range(runs - 1)] + [1.0]
-    return simulator.simulate(query.spark, weights=weights, cost=FREE, batch=False, history=history)
+    return simulator.simulate(query.spark, weights=weights, options=Options(model=FREE, history=history), batch=False)
 
 
 @dataclass

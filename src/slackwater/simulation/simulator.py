@@ -10,7 +10,7 @@ queries. Read `docs/simulate.md` for an example.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -20,16 +20,12 @@ from slackwater.algebra.relation import Query
 from slackwater.algebra.types import quotients_as_doubles
 from slackwater.catalog.arrival import Change
 from slackwater.compile.step_text import step_sql
-from slackwater.errors import InternalError, UserError, did_you_mean
-from slackwater.physical.model import CostModel, EngineCost
-from slackwater.physical.scattered import ScatteredCost
+from slackwater.errors import InternalError, UserError
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Options, Planning, plan_query
-from slackwater.rows.feedback import Day, History, Seen
-from slackwater.rules.catalogue import SearchRule
+from slackwater.rows.feedback import Day, Seen
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.cells import Cell, Cells
-from slackwater.search.objective import Objective
 from slackwater.simulation.tables import Tables, in_spark_types
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
@@ -37,8 +33,6 @@ from slackwater.sql.moments import literals_at
 from slackwater.sql.pinned import pinned_calls, with_values
 from slackwater.sql.typing import check_types
 from slackwater.time.timeline import Timeline
-
-ENGINES = ("duckdb",)
 
 
 @dataclass(frozen=True)
@@ -69,7 +63,7 @@ class Simulation:
 
     @property
     def day(self) -> Day:
-        """What a later plan may learn from it, as `history`."""
+        """What a later plan may learn from it, as the `history` of its options."""
         subjects = {step.name: step.subject for step in self.plan.steps}
         seen = ((subjects[step.step], float(step.rows)) for step in self.rows)
         return Day(
@@ -85,40 +79,17 @@ def simulate(
     schedule: Sequence[str] | None = None,
     weights: Sequence[float] | None = None,
     deliver: str | Iterable[str | int] = "final",
-    methods: Iterable[str] | None = None,
-    disable: Iterable[str] = (),
-    engine: str = "duckdb",
-    seed: int | None = None,
     keys: Mapping[str, Iterable[Iterable[str]]] | None = None,
-    rules: Iterable[SearchRule] = (),
-    cost: CostModel | None = None,
-    objective: Objective | None = None,
-    measured: bool = False,
-    history: History = (),
+    options: Options | None = None,
     moment: datetime | None = None,
 ) -> Simulation:
     """Plans and executes a query over given arrivals.
 
-    `arrivals` has for every table one `pyarrow.Table` or `Change` a run; `keys` its unique columns. `seed` draws all
-    prices at random, to try plans that are not the best; `measured` counts the rows of every form on the data instead
-    of estimating them, `history` are days that were simulated before. Calls such as now() have the values of one
-    `moment`, by default that of the simulation, in UTC.
+    `arrivals` has for every table one `pyarrow.Table` or `Change` a run; `keys` its unique columns. `options` steer the
+    planner. Calls such as now() have the values of one `moment`, by default that of the simulation, in UTC.
     """
-    return Simulator(arrivals, keys=keys, moment=moment).simulate(
-        sql,
-        schedule=schedule,
-        weights=weights,
-        deliver=deliver,
-        methods=methods,
-        disable=disable,
-        engine=engine,
-        seed=seed,
-        rules=rules,
-        cost=cost,
-        objective=objective,
-        measured=measured,
-        history=history,
-    )
+    simulator = Simulator(arrivals, keys=keys, moment=moment)
+    return simulator.simulate(sql, schedule=schedule, weights=weights, deliver=deliver, options=options)
 
 
 class Simulator:
@@ -143,36 +114,11 @@ class Simulator:
         schedule: Sequence[str] | None = None,
         weights: Sequence[float] | None = None,
         deliver: str | Iterable[str | int] = "final",
-        methods: Iterable[str] | None = None,
-        disable: Iterable[str] = (),
-        engine: str = "duckdb",
-        seed: int | None = None,
-        rules: Iterable[SearchRule] = (),
-        cost: CostModel | None = None,
-        objective: Objective | None = None,
-        measured: bool = False,
-        history: History = (),
-        check_memo: bool = False,
+        options: Options | None = None,
         batch: bool = True,
     ) -> Simulation:
         """As the function `simulate`; without `batch` the batch answers are left out, for who has them already."""
-        if engine not in ENGINES:
-            raise UserError(f"no engine `{engine}` to simulate on", hint=did_you_mean(engine, ENGINES))
-        planning = self.plan(
-            sql,
-            schedule=schedule,
-            weights=weights,
-            deliver=deliver,
-            methods=methods,
-            disable=disable,
-            seed=seed,
-            rules=rules,
-            cost=cost,
-            objective=objective,
-            measured=measured,
-            history=history,
-            check_memo=check_memo,
-        )
+        planning = self.plan(sql, schedule=schedule, weights=weights, deliver=deliver, options=options)
         results, rows = self._execute(planning.plan)
         answers = self.batch(sql) if batch else [None] * len(results)
         return Simulation(planning.plan, (None, *results), (None, *answers), tuple(rows), planning)
@@ -185,30 +131,12 @@ class Simulator:
         schedule: Sequence[str] | None = None,
         weights: Sequence[float] | None = None,
         deliver: str | Iterable[str | int] = "final",
-        methods: Iterable[str] | None = None,
-        disable: Iterable[str] = (),
-        seed: int | None = None,
-        rules: Iterable[SearchRule] = (),
-        cost: CostModel | None = None,
-        objective: Objective | None = None,
-        measured: bool = False,
-        history: History = (),
-        check_memo: bool = False,
+        options: Options | None = None,
     ) -> Planning:
-        """The plan that `simulate` would execute."""
-        options = Options(
-            None if methods is None else tuple(methods),
-            tuple(disable),
-            tuple(rules),
-            cost or (EngineCost() if seed is None else ScatteredCost(seed)),
-            objective,
-            exact=True,
-            measure=self._count if measured else None,
-            history=history,
-            check_memo=check_memo,
-        )
+        """The plan that `simulate` would execute. Statistics are counted, so they are exact whatever `options` say."""
         timeline = self._timeline(schedule, weights, deliver)
-        return plan_query(self._query(sql), self._tables.statistics, timeline, options)
+        exact = replace(options or Options(), exact=True)
+        return plan_query(self._query(sql), self._tables.statistics, timeline, exact)
 
     @quotients_as_doubles()
     def batch(self, sql: str) -> list[pa.Table]:
@@ -258,6 +186,6 @@ class Simulator:
                 results.append(result)
         return results, rows
 
-    def _count(self, cells: Cells, cell: Cell) -> float:
-        """The rows of a cell on the data."""
+    def count_rows(self, cells: Cells, cell: Cell) -> float:
+        """The rows of a cell on the data: as the `measure` of `Options`, it takes the place of estimates."""
         return float(self._tables.query(emit(cells.sources(cell), "duckdb", like_spark=True)).num_rows)

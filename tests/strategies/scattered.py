@@ -10,7 +10,7 @@ from random import Random
 
 from slackwater.algebra.relation import Relation
 from slackwater.physical.layouts import Rows
-from slackwater.physical.model import WhereverItLies
+from slackwater.physical.model import CostModel, EngineCost, WhereverItLies
 from slackwater.rows.estimate import Estimate
 from slackwater.time.forms import Form, Kind
 
@@ -20,7 +20,7 @@ DEAR = 1e4
 
 
 class ScatteredCost(WhereverItLies):
-    """A cost model for tests and for the curious. Not for comparing plans: a price says nothing of work."""
+    """A cost model for tests. Not for comparing plans: a price says nothing of work."""
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
@@ -50,3 +50,8 @@ class ScatteredCost(WhereverItLies):
 
     def deliver(self, rows: Estimate) -> float:
         return 1.0
+
+
+def prices_of(seed: int | None) -> CostModel:
+    """The prices of a seed; without one, those of the planner."""
+    return EngineCost() if seed is None else ScatteredCost(seed)
