@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from slackwater.algebra.relation import Join, JoinKind, Query, Relation, Scan
+from slackwater.algebra.relation import Query
 from slackwater.algebra.schema import Column
 from slackwater.catalog.statistics import Statistics
 from slackwater.memo.check import MemoCheck
@@ -26,11 +26,12 @@ from slackwater.plan.collector import collector_at_rest
 from slackwater.plan.narrow import columns_read, without_dead_columns
 from slackwater.plan.past import Past
 from slackwater.plan.plan import ONLY, Plan, Step
+from slackwater.plan.seed import seeded_memo
 from slackwater.plan.states_by_key import StatesByKey
 from slackwater.plan.total import saved_cells, total_cost
 from slackwater.rows.feedback import History
-from slackwater.rules.catalogue import RuleBook, SearchRule
-from slackwater.search.cells import Cells, Measure
+from slackwater.rules.catalogue import EXPLORE_RULES, RuleBook, SearchRule
+from slackwater.search.cells import Cell, Cells, Measure
 from slackwater.search.choose import KEPT, Choice, Chooser, Forced
 from slackwater.search.explore import Budget, Explorer
 from slackwater.search.objective import Objective, Vector, WeightedSum, checked, early_is_best
@@ -41,9 +42,10 @@ from slackwater.search.speed_ups import SYMMETRY, SlowExplorer, checked_names
 from slackwater.search.trace import Trace
 from slackwater.time.forms import Form
 from slackwater.time.timeline import Timeline
-from slackwater.time.version import ChangingTables
 
 DEEP = 10_000
+JOIN_ORDERS = "enumerate_join_orders"
+NO_ROWS: Mapping[Cell, float] = {}
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,6 @@ class Planning:
     deliveries: tuple[Delivery, ...]
     explore_seconds: float
     choose_seconds: float
-    text_cost: Callable[[], float]
-    """What batch would cost as one text, of which Spark is told nothing: to be held against `plan.rank`."""
 
 
 def plan_query(
@@ -119,7 +119,6 @@ def plan_queries(
     as they were. The timeline's first runs are those of the past.
     """
     settings = options or Options()
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), DEEP))
     started = time.thread_time()
     if SYMMETRY in checked_names(settings.without):
         for _ in range(1, timeline.last):  # the intervals that one exploration would stand for
@@ -129,21 +128,9 @@ def plan_queries(
     done = past.done if past is not None else 0
     kept = past.kept(memo) if past is not None else {}
     counted = past.sizes(kept) if past is not None else {}
-    cells = Cells(
-        memo,
-        statistics,
-        exact=settings.exact,
-        measure=settings.measure,
-        counted=counted,
-        history=settings.history,
-    )
+    cells = _cells(memo, statistics, settings, counted)
     objective = checked(settings.objective_of(timeline), timeline.last)
-    deliveries = tuple(
-        Delivery((cells.cell(root, run), run), run, name, queries[name])
-        for run in sorted(timeline.deliver)
-        for name, root in roots.items()
-        if run in timeline.due(name) and run > done
-    )
+    deliveries = _deliveries(queries, roots, cells, timeline, done)
     while True:
         rest = _Rest(done + 1, kept, past.steps if past is not None else ())
         best = _chosen(cells, deliveries, timeline, settings, objective, rest)
@@ -174,18 +161,67 @@ def plan_queries(
         settings.model.factors,
         settings.model.unit,
     )
-    text_cost = partial(_text_cost, batch, cells, settings.model, objective, rest)
     seconds = explored - started, chosen - explored
-    return Planning(plan, memo, cells, trace, roots, best.choices, deliveries, *seconds, text_cost)
+    return Planning(plan, memo, cells, trace, roots, best.choices, deliveries, *seconds)
 
 
-def _text_cost(batch: _Chosen, cells: Cells, model: CostModel, objective: Objective, rest: _Rest) -> float:
+@collector_at_rest()
+def text_cost(
+    queries: Mapping[str, Query],
+    statistics: Statistics,
+    timeline: Timeline,
+    options: Options | None = None,
+    past: Past | None = None,
+) -> float:
+    """What Spark would take for queries as they are written, each by itself: to be held against a plan's rank.
+
+    Spark orders joins, though not by size. Nothing else of what we try is done to a text. Only its batch answers are
+    priced, so no plan is made.
+    """
+    others = tuple(rule.name for rule in EXPLORE_RULES if rule.name != JOIN_ORDERS)
+    as_written = replace(options or Options(), methods=(), disable=others)
+    rest = _Rest(past.done + 1, {}, past.steps) if past is not None else _Rest(1, {}, ())
+    return sum(_text_cost({n: query}, statistics, timeline, as_written, rest) for n, query in queries.items())
+
+
+def _text_cost(
+    queries: Mapping[str, Query], statistics: Statistics, timeline: Timeline, settings: Options, rest: _Rest
+) -> float:
     """What batch would cost if its statements were one text; see `as_text`."""
+    memo, roots, _ = _explored(queries, statistics, settings)
+    cells = _cells(memo, statistics, settings)
+    objective = checked(settings.objective_of(timeline), timeline.last)
+    deliveries = _deliveries(queries, roots, cells, timeline, rest.run - 1)
+    batch = _chosen(cells, deliveries, timeline, settings, objective, rest, batch=True)
     (cost, *_) = objective.rank(batch.cost)
-    if not isinstance(model, EngineCost):
+    if not isinstance(settings.model, EngineCost):
         return cost
-    steps, _, rows = _laid_out(batch, cells, model, objective, rest)
-    return cost * more_as_text(steps, rows, model, rest.past)
+    steps, _, rows = _laid_out(batch, cells, settings.model, objective, rest)
+    return cost * more_as_text(steps, rows, settings.model, rest.past)
+
+
+def _cells(memo: Memo, statistics: Statistics, settings: Options, counted: Mapping[Cell, float] = NO_ROWS) -> Cells:
+    """The cells of a memo and how large each is, be it counted or estimated."""
+    return Cells(
+        memo,
+        statistics,
+        exact=settings.exact,
+        measure=settings.measure,
+        counted=counted,
+        history=settings.history,
+    )
+
+
+def _deliveries(
+    queries: Mapping[str, Query], roots: Mapping[str, Form], cells: Cells, timeline: Timeline, done: int
+) -> tuple[Delivery, ...]:
+    """What is to be delivered after the runs that are done."""
+    return tuple(
+        Delivery((cells.cell(root, run), run), run, name, queries[name])
+        for run in sorted(timeline.deliver)
+        for name, root in roots.items()
+        if run in timeline.due(name) and run > done
+    )
 
 
 @dataclass(frozen=True)
@@ -216,7 +252,8 @@ def _explored(
     queries: Mapping[str, Query], statistics: Statistics, settings: Options
 ) -> tuple[Memo, dict[str, Form], Trace]:
     """The memo with all that the rules find for the queries, and how they found it."""
-    memo, roots = _seeded(queries, statistics)
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), DEEP))
+    memo, roots = seeded_memo(queries, statistics)
     trace = Trace()
     rules = RuleBook.of(settings.methods, settings.disable, settings.extra_rules)
     check = MemoCheck(memo) if settings.check_memo else None
@@ -227,25 +264,6 @@ def _explored(
     if check is not None:
         check.whole()
     return memo, roots, trace
-
-
-def _seeded(queries: Mapping[str, Query], statistics: Statistics) -> tuple[Memo, dict[str, Form]]:
-    scans = [node for query in queries.values() for node in query.relation.walk() if isinstance(node, Scan)]
-    tables = sorted({scan.table.name for scan in scans if scan.table.changing})
-    retracting = [name for name in tables if name in statistics and statistics[name].retracts]
-    retracting += [scan.table.name for scan in scans if scan.table.changing and not scan.table.append_only]
-    memo = Memo(ChangingTables.of(tables, first=_looked_up(queries)), retracting)
-    leaves = {name: memo.insert(query.relation) for name, query in queries.items()}
-    return memo, {name: memo.snapshot(leaf.group, memo[leaf.group].tables) for name, leaf in leaves.items()}
-
-
-def _looked_up(queries: Mapping[str, Query]) -> set[str]:
-    """Tables by which rows of others are matched or padded: brought up to date before the others."""
-    sides: list[Relation] = []
-    for node in (node for query in queries.values() for node in query.relation.walk()):
-        if isinstance(node, Join) and node.kind is not JoinKind.INNER:
-            sides += node.inputs if node.kind is JoinKind.FULL else (node.right,)
-    return {below.table.name for side in sides for below in side.walk() if isinstance(below, Scan)}
 
 
 def open_space(

@@ -27,9 +27,8 @@ from slackwater.physical.bill import EVEN, Bill
 from slackwater.physical.model import EngineCost
 from slackwater.plan.past import Past
 from slackwater.plan.plan import ONLY, Plan, Purpose, Step, answer_of, output_name
-from slackwater.plan.planner import Options, Planning, plan_queries
+from slackwater.plan.planner import Options, Planning, plan_queries, text_cost
 from slackwater.rows.feedback import History
-from slackwater.rules.catalogue import EXPLORE_RULES
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.explore import LAST_RESORT
 from slackwater.sql.bind import bind
@@ -43,7 +42,6 @@ REWRITTEN = 0.85
 KEPT = 0.93
 """A plan that keeps anything must promise to cost less than this part of the text."""
 
-JOIN_ORDERS = "enumerate_join_orders"
 NO_VALUES: Mapping[str, str] = {}
 IDLE = "nothing that an early run could do pays"
 
@@ -164,7 +162,7 @@ def plan_job(
         _check_incremental(planning)
     found, as_text = planning.plan, 1.0
     if refresh in (Refresh.FULL, Refresh.AUTO):
-        text = _text_cost(queries, day, statistics, options)
+        text = text_cost(queries, statistics, day.timeline, options, past)
         as_text = text / found.batch_rank if found.batch_rank else 1.0
         idle = _why_not_early(found, text, day)
         if refresh is Refresh.FULL or (idle and found.rank >= REWRITTEN * text):
@@ -184,20 +182,6 @@ def _why_not_early(plan: Plan, text: float, day: Day) -> str:
         return ""
     promised = 100 * (1 - plan.rank / text) if text else 0.0
     return f"what early runs could do promises {promised:.1f} %, less than estimates can tell apart"
-
-
-def _text_cost(queries: Mapping[str, Query], day: Day, statistics: Statistics, options: Options) -> float:
-    """What Spark would take for the queries as they are written, each by itself.
-
-    Spark orders joins, though not by size. Nothing else of what we try is done to a text.
-    """
-    past = replace(day.past, rows={}) if day.past is not None else None
-    others = tuple(rule.name for rule in EXPLORE_RULES if rule.name != JOIN_ORDERS)
-    as_written = replace(options, methods=(), disable=others)
-    return sum(
-        plan_queries({name: query}, statistics, day.timeline, as_written, past).text_cost()
-        for name, query in queries.items()
-    )
 
 
 def options_for(refresh: Refresh, methods: tuple[str, ...] | None, model: EngineCost) -> Options:

@@ -1,0 +1,31 @@
+"""The memo that a search begins with: the queries as they are written, and which of its forms answers each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from slackwater.algebra.relation import Join, JoinKind, Query, Relation, Scan
+from slackwater.catalog.statistics import Statistics
+from slackwater.memo.memo import Memo
+from slackwater.time.forms import Form
+from slackwater.time.version import ChangingTables
+
+
+def seeded_memo(queries: Mapping[str, Query], statistics: Statistics) -> tuple[Memo, dict[str, Form]]:
+    """The queries' relations as they are written, and the form that answers each query."""
+    scans = [node for query in queries.values() for node in query.relation.walk() if isinstance(node, Scan)]
+    tables = sorted({scan.table.name for scan in scans if scan.table.changing})
+    retracting = [name for name in tables if name in statistics and statistics[name].retracts]
+    retracting += [scan.table.name for scan in scans if scan.table.changing and not scan.table.append_only]
+    memo = Memo(ChangingTables.of(tables, first=_looked_up(queries)), retracting)
+    leaves = {name: memo.insert(query.relation) for name, query in queries.items()}
+    return memo, {name: memo.snapshot(leaf.group, memo[leaf.group].tables) for name, leaf in leaves.items()}
+
+
+def _looked_up(queries: Mapping[str, Query]) -> set[str]:
+    """Tables by which rows of others are matched or padded: brought up to date before the others."""
+    sides: list[Relation] = []
+    for node in (node for query in queries.values() for node in query.relation.walk()):
+        if isinstance(node, Join) and node.kind is not JoinKind.INNER:
+            sides += node.inputs if node.kind is JoinKind.FULL else (node.right,)
+    return {below.table.name for side in sides for below in side.walk() if isinstance(below, Scan)}
