@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from slackwater.bench.effectiveness import signature
-from slackwater.bench.planning import PlanningTimes, Problem, time_query
+from slackwater.bench.planning import Planner, PlanningTimes, Problem
 from slackwater.bench.planning_breakdown import (
     RUNS,
     Complexity,
@@ -19,14 +19,14 @@ from slackwater.bench.planning_breakdown import (
     explore,
     peak_memory,
 )
+from slackwater.bench.slow_exploration import SPEED_UPS, SlowPlanner
 from slackwater.bench.workloads import tpcds, tpch
 from slackwater.cli.bench_breakdown import BreakdownReport
 from slackwater.cli.main import main
 from slackwater.errors import UserError
-from slackwater.plan.planner import Options, Planning, plan_query
+from slackwater.plan.planner import Options, plan_query
 from slackwater.rules.catalogue import METHODS
 from slackwater.rules.normalize.normalizer import normalize
-from slackwater.search.speed_ups import SPEED_UPS
 from slackwater.sql.bind import bind
 
 
@@ -87,11 +87,9 @@ def test_speed_ups_change_no_plan_and_save_work(number: int, off: tuple[str, ...
     query = normalize(bind(work.queries()[number].spark, work.catalog()))
     problem = Problem.of(work, 2, Options(METHODS), 1.0)
 
-    def planned(without: tuple[str, ...]) -> Planning:
-        options = Options(METHODS, keeping=True, without=frozenset(without))
-        return plan_query(query, problem.statistics, problem.timeline, options)
-
-    usual, slow = planned(()), planned(off)
+    options = Options(METHODS, keeping=True)
+    planners: tuple[Planner, ...] = (plan_query, SlowPlanner(off))
+    usual, slow = (plan(query, problem.statistics, problem.timeline, options) for plan in planners)
     assert signature(slow.plan) == signature(usual.plan)
     assert slow.plan.cost == usual.plan.cost
     fired, more = len(usual.trace.firings), len(slow.trace.firings)
@@ -99,10 +97,8 @@ def test_speed_ups_change_no_plan_and_save_work(number: int, off: tuple[str, ...
 
 
 def test_a_speed_up_has_a_name() -> None:
-    work = tpch()
-    problem = Problem.of(work, 2, Options(without=frozenset(("prunning",))), 1.0)
     with pytest.raises(UserError, match="no speed-up `prunning`") as raised:
-        time_query(work.queries()[6], problem)
+        SlowPlanner(("prunning",))
     assert "pruning" in str(raised.value.hint)
 
 

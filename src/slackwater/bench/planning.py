@@ -12,13 +12,14 @@ from dataclasses import asdict, dataclass
 from time import thread_time
 
 from slackwater.algebra.canonical import canonical
+from slackwater.algebra.relation import Query as Bound
 from slackwater.bench.frontend import percentile
 from slackwater.bench.workloads import ArrivalPattern, Query, Workload
 from slackwater.bench.workloads.sizes import workload_statistics
 from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
 from slackwater.errors import UserError
-from slackwater.plan.planner import Options, plan_query
+from slackwater.plan.planner import Options, Planning, plan_query
 from slackwater.rules.catalogue import METHODS
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
@@ -28,6 +29,9 @@ FIRST_SHARE = 0.6
 """The part of the data that arrives at the first run; the rest comes in equal parts."""
 EARLY_WEIGHT = 0.25
 """The price of work at all runs but the last."""
+
+
+Planner = Callable[[Bound, Statistics, Timeline, Options], Planning]
 
 
 @dataclass(frozen=True)
@@ -107,12 +111,12 @@ def time_planning(
     return PlanningBenchmark(workload.name, runs, named, tuple(times))
 
 
-def time_query(query: Query, problem: Problem) -> PlanningTimes:
+def time_query(query: Query, problem: Problem, planner: Planner = plan_query) -> PlanningTimes:
     """One query from text to plan."""
     gc.collect()
     start = thread_time()
     bound = canonical(normalize(bind(query.spark, problem.catalog)))
-    made = plan_query(bound, problem.statistics, problem.timeline, problem.options)
+    made = planner(bound, problem.statistics, problem.timeline, problem.options)
     total = thread_time() - start
     ways = sum(len(ways) for group in made.memo for ways in group.forms.values())
     expressions = sum(len(group.expressions) for group in made.memo)

@@ -15,20 +15,24 @@ from typing import Final
 
 from slackwater.algebra.relation import Aggregate, Join, Scan
 from slackwater.bench.frontend import percentile
-from slackwater.bench.planning import PlanningTimes, Problem, time_query
+from slackwater.bench.planning import Planner, PlanningTimes, Problem, time_query
+from slackwater.bench.slow_exploration import SPEED_UPS, SlowPlanner
 from slackwater.bench.workloads import Query, Workload
-from slackwater.plan.planner import Options
+from slackwater.plan.planner import Options, plan_query
 from slackwater.rules.catalogue import METHODS
 from slackwater.rules.normalize.normalizer import normalize
-from slackwater.search.speed_ups import SPEED_UPS
 from slackwater.sql.bind import bind
 
 REPRESENTATIVE: Final = (22, 20, 43, 67, 27, 99, 85, 91, 5, 33)
 """The papers' ten queries, from simple to complex."""
 RUNS: Final = (3, 4, 5, 6, 7, 8, 9)
 PASSES: Final = 3
-SWITCHED: Final = ((), *((name,) for name in SPEED_UPS), SPEED_UPS)
-"""Nothing, each speed-up alone, and all of them switched off."""
+SLOWER: Final[Mapping[str, Planner]] = {
+    "as it is": plan_query,
+    **{f"without {name}": SlowPlanner((name,)) for name in SPEED_UPS},
+    "without any": SlowPlanner(SPEED_UPS),
+}
+"""The planner, and what becomes of it without each speed-up and without all of them."""
 SPREAD: Final = ((50, "p50"), (80, "p80"), (95, "p95"), (100, "max"))
 
 
@@ -136,21 +140,22 @@ def break_down(
     usual = Problem.of(work, 3, Options(METHODS), scale_factor)
     classical = Problem.of(work, 1, Options(()), scale_factor)
 
-    def timed(query: Query, problem: Problem) -> PlanningTimes:
+    def timed(query: Query, problem: Problem, planner: Planner = plan_query) -> PlanningTimes:
         say(query.name)
-        return _least([time_query(query, problem) for _ in range(passes)])
+        return _least([time_query(query, problem, planner) for _ in range(passes)])
 
-    def series(varied: Mapping[str, Problem]) -> Series:
-        return Series(tuple(varied), {q.name: tuple(timed(q, p) for p in varied.values()) for q in representative})
+    def series(varied: Mapping[str, tuple[Problem, Planner]]) -> Series:
+        times = {query.name: tuple(timed(query, *each) for each in varied.values()) for query in representative}
+        return Series(tuple(varied), times)
 
     time_query(queries[0], usual)  # warms up
     return PlanningBreakdown(
         tuple(timed(query, classical) for query in queries),
         tuple(timed(query, usual) for query in queries),
         {query.name: Complexity.of(query, work) for query in representative},
-        series({str(runs): Problem.of(work, runs, usual.options, scale_factor) for runs in RUNS}),
-        series({_added(n): replace(usual, options=Options(METHODS[:n])) for n in range(1, len(METHODS) + 1)}),
-        series({_switched(off): replace(usual, options=Options(METHODS, without=frozenset(off))) for off in SWITCHED}),
+        series({str(runs): (Problem.of(work, runs, usual.options, scale_factor), plan_query) for runs in RUNS}),
+        series({_added(n): (replace(usual, options=Options(METHODS[:n])), plan_query) for n in _counts(METHODS)}),
+        series({name: (usual, planner) for name, planner in SLOWER.items()}),
         {query.name: peak_memory(query, usual) for query in representative},
     )
 
@@ -160,10 +165,8 @@ def _added(number: int) -> str:
     return METHODS[0] if number == 1 else f"+ {METHODS[number - 1]}"
 
 
-def _switched(off: Sequence[str]) -> str:
-    if not off:
-        return "as it is"
-    return "without any" if len(off) == len(SPEED_UPS) else f"without {off[0]}"
+def _counts(names: Sequence[str]) -> range:
+    return range(1, len(names) + 1)
 
 
 def _least(times: Iterable[PlanningTimes]) -> PlanningTimes:

@@ -6,11 +6,9 @@ deliveries, of all runs and all queries, are planned together: what one computes
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from slackwater.algebra.relation import Query
 from slackwater.algebra.schema import Column
@@ -22,7 +20,7 @@ from slackwater.physical.model import CostModel, EngineCost
 from slackwater.plan.as_text import more_as_text
 from slackwater.plan.billed import billed
 from slackwater.plan.build import Delivery, StepBuilder
-from slackwater.plan.collector import collector_at_rest
+from slackwater.plan.gc_paused import gc_paused
 from slackwater.plan.narrow import columns_read, without_dead_columns
 from slackwater.plan.past import Past
 from slackwater.plan.plan import ONLY, Plan, Step
@@ -38,12 +36,10 @@ from slackwater.search.objective import Objective, Vector, WeightedSum, checked,
 from slackwater.search.relational import RelationalExplorer
 from slackwater.search.share import Sharing
 from slackwater.search.space import Key, Space, Start, shortened
-from slackwater.search.speed_ups import SYMMETRY, SlowExplorer, checked_names
 from slackwater.search.trace import Trace
 from slackwater.time.forms import Form
 from slackwater.time.timeline import Timeline
 
-DEEP = 10_000
 JOIN_ORDERS = "enumerate_join_orders"
 NO_ROWS: Mapping[Cell, float] = {}
 
@@ -70,12 +66,27 @@ class Options:
     """Whether parts that are used more than once may be computed once: to compare."""
     check_memo: bool = False
     """Whether the memo's invariants are checked after every firing: for tests."""
-    without: frozenset[str] = frozenset()
-    """Speed-ups of exploration that are switched off, to measure them: see `search.speed_ups`."""
+
+    @property
+    def rules(self) -> RuleBook:
+        """The rules in force. A name that is wrong is refused here."""
+        return RuleBook.of(self.methods, self.disable, self.extra_rules)
 
     def objective_of(self, timeline: Timeline) -> Objective:
         """The objective that was asked for, or the sum of each run's cost at its price."""
         return self.objective or WeightedSum(timeline.weights)
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """Some queries, and a memo with all that the rules find for them."""
+
+    queries: Mapping[str, Query]
+    memo: Memo
+    trace: Trace
+    roots: dict[str, Form]
+    """The answer of each query, by its name."""
+    seconds: float
 
 
 @dataclass
@@ -105,7 +116,7 @@ def plan_query(
     return plan_queries({ONLY: query}, statistics, timeline, options, past)
 
 
-@collector_at_rest()
+@gc_paused()
 def plan_queries(
     queries: Mapping[str, Query],
     statistics: Statistics,
@@ -119,18 +130,21 @@ def plan_queries(
     as they were. The timeline's first runs are those of the past.
     """
     settings = options or Options()
+    return choose_plan(explore(queries, statistics, settings), statistics, timeline, settings, past)
+
+
+def choose_plan(
+    exploration: Exploration, statistics: Statistics, timeline: Timeline, settings: Options, past: Past | None = None
+) -> Planning:
+    """The best of all plans that an exploration has found."""
     started = time.thread_time()
-    if SYMMETRY in checked_names(settings.without):
-        for _ in range(1, timeline.last):  # the intervals that one exploration would stand for
-            _explored(queries, statistics, settings)
-    memo, roots, trace = _explored(queries, statistics, settings)
-    explored = time.thread_time()
+    memo, trace, roots = exploration.memo, exploration.trace, exploration.roots
     done = past.done if past is not None else 0
     kept = past.kept(memo) if past is not None else {}
     counted = past.sizes(kept) if past is not None else {}
     cells = _cells(memo, statistics, settings, counted)
     objective = checked(settings.objective_of(timeline), timeline.last)
-    deliveries = _deliveries(queries, roots, cells, timeline, done)
+    deliveries = _deliveries(exploration, cells, timeline, done)
     while True:
         rest = _Rest(done + 1, kept, past.steps if past is not None else ())
         best = _chosen(cells, deliveries, timeline, settings, objective, rest)
@@ -161,11 +175,11 @@ def plan_queries(
         settings.model.factors,
         settings.model.unit,
     )
-    seconds = explored - started, chosen - explored
+    seconds = exploration.seconds, chosen - started
     return Planning(plan, memo, cells, trace, roots, best.choices, deliveries, *seconds)
 
 
-@collector_at_rest()
+@gc_paused()
 def text_cost(
     queries: Mapping[str, Query],
     statistics: Statistics,
@@ -188,10 +202,10 @@ def _text_cost(
     queries: Mapping[str, Query], statistics: Statistics, timeline: Timeline, settings: Options, rest: _Rest
 ) -> float:
     """What batch would cost if its statements were one text; see `as_text`."""
-    memo, roots, _ = _explored(queries, statistics, settings)
-    cells = _cells(memo, statistics, settings)
+    exploration = explore(queries, statistics, settings)
+    cells = _cells(exploration.memo, statistics, settings)
     objective = checked(settings.objective_of(timeline), timeline.last)
-    deliveries = _deliveries(queries, roots, cells, timeline, rest.run - 1)
+    deliveries = _deliveries(exploration, cells, timeline, rest.run - 1)
     batch = _chosen(cells, deliveries, timeline, settings, objective, rest, batch=True)
     (cost, *_) = objective.rank(batch.cost)
     if not isinstance(settings.model, EngineCost):
@@ -212,14 +226,12 @@ def _cells(memo: Memo, statistics: Statistics, settings: Options, counted: Mappi
     )
 
 
-def _deliveries(
-    queries: Mapping[str, Query], roots: Mapping[str, Form], cells: Cells, timeline: Timeline, done: int
-) -> tuple[Delivery, ...]:
+def _deliveries(exploration: Exploration, cells: Cells, timeline: Timeline, done: int) -> tuple[Delivery, ...]:
     """What is to be delivered after the runs that are done."""
     return tuple(
-        Delivery((cells.cell(root, run), run), run, name, queries[name])
+        Delivery((cells.cell(root, run), run), run, name, exploration.queries[name])
         for run in sorted(timeline.deliver)
-        for name, root in roots.items()
+        for name, root in exploration.roots.items()
         if run in timeline.due(name) and run > done
     )
 
@@ -248,22 +260,18 @@ class _Rest:
         return {name for name, columns in there.items() if not set(read[name]) <= set(columns)}
 
 
-def _explored(
-    queries: Mapping[str, Query], statistics: Statistics, settings: Options
-) -> tuple[Memo, dict[str, Form], Trace]:
-    """The memo with all that the rules find for the queries, and how they found it."""
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), DEEP))
+def explore(queries: Mapping[str, Query], statistics: Statistics, settings: Options) -> Exploration:
+    """All that the rules find for some queries."""
+    started = time.thread_time()
     memo, roots = seeded_memo(queries, statistics)
-    trace = Trace()
-    rules = RuleBook.of(settings.methods, settings.disable, settings.extra_rules)
+    trace, rules = Trace(), settings.rules
     check = MemoCheck(memo) if settings.check_memo else None
     after_firing = check.changed if check is not None else None
     RelationalExplorer(memo, rules.relational, trace, after_firing=after_firing).explore()
-    explorer = partial(SlowExplorer, without=settings.without) if settings.without else Explorer
-    explorer(memo, rules, trace, budget=settings.budget, after_firing=after_firing).explore(*roots.values())
+    Explorer(memo, rules, trace, budget=settings.budget, after_firing=after_firing).explore(*roots.values())
     if check is not None:
         check.whole()
-    return memo, roots, trace
+    return Exploration(queries, memo, trace, roots, time.thread_time() - started)
 
 
 def open_space(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 
 from slackwater.algebra.relation import Join, JoinKind, Query, Relation, Scan
@@ -10,9 +11,13 @@ from slackwater.memo.memo import Memo
 from slackwater.time.forms import Form
 from slackwater.time.version import ChangingTables
 
+DEEP = 10_000
+"""Calls in calls that a search may need: relations are walked recursively."""
+
 
 def seeded_memo(queries: Mapping[str, Query], statistics: Statistics) -> tuple[Memo, dict[str, Form]]:
     """The queries' relations as they are written, and the form that answers each query."""
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), DEEP))
     scans = [node for query in queries.values() for node in query.relation.walk() if isinstance(node, Scan)]
     tables = sorted({scan.table.name for scan in scans if scan.table.changing})
     retracting = [name for name in tables if name in statistics and statistics[name].retracts]

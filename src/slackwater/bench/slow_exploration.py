@@ -12,28 +12,30 @@ What is found in excess is forgotten before plans are chosen: some of it leads i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from time import thread_time
 from typing import Final
 
-from slackwater.algebra.relation import Limit, Relation, Scan
+from slackwater.algebra.relation import Limit, Query, Relation, Scan
+from slackwater.catalog.statistics import Statistics
 from slackwater.errors import UserError, did_you_mean
 from slackwater.memo.group import Alternative
+from slackwater.plan.gc_paused import gc_paused
+from slackwater.plan.plan import ONLY
+from slackwater.plan.planner import Exploration, Options, Planning, choose_plan
+from slackwater.plan.seed import seeded_memo
 from slackwater.rules.form_rule import FormRule, Goal, converts
 from slackwater.rules.intra.merges import consolidated
 from slackwater.rules.signed import all_of, weighted
 from slackwater.search.explore import LAST_RESORT, Explorer
+from slackwater.search.relational import RelationalExplorer
+from slackwater.search.trace import Trace
 from slackwater.time.forms import WEIGHT, Form, Kind
+from slackwater.time.timeline import Timeline
 from slackwater.time.version import OLD, Mask
 
 PRUNING, GUIDANCE, SYMMETRY = SPEED_UPS = ("pruning", "guidance", "symmetry")
-
-
-def checked_names(names: frozenset[str]) -> frozenset[str]:
-    """The names of speed-ups, once each is known to be one."""
-    for name in sorted(names - set(SPEED_UPS)):
-        raise UserError(f"no speed-up `{name}`", hint=did_you_mean(name, SPEED_UPS))
-    return names
 
 
 @converts(Kind.SNAPSHOT)
@@ -105,3 +107,31 @@ class SlowExplorer(Explorer):
 
 
 _UNGUIDED: Final = (merge_from_between, put_together_deltas)
+
+
+@dataclass(frozen=True)
+class SlowPlanner:
+    """Plans a query as `plan_query` does, after an exploration without some speed-ups."""
+
+    without: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        for name in self.without:
+            if name not in SPEED_UPS:
+                raise UserError(f"no speed-up `{name}`", hint=did_you_mean(name, SPEED_UPS))
+
+    @gc_paused()
+    def __call__(self, query: Query, statistics: Statistics, timeline: Timeline, options: Options) -> Planning:
+        intervals = timeline.last if SYMMETRY in self.without else 1
+        explored = [self._explored({ONLY: query}, statistics, options) for _ in range(intervals)]
+        whole = replace(explored[-1], seconds=sum(each.seconds for each in explored))
+        return choose_plan(whole, statistics, timeline, options)
+
+    def _explored(self, queries: Mapping[str, Query], statistics: Statistics, options: Options) -> Exploration:
+        started = thread_time()
+        memo, roots = seeded_memo(queries, statistics)
+        trace, rules = Trace(), options.rules
+        RelationalExplorer(memo, rules.relational, trace).explore()
+        explorer = SlowExplorer(memo, rules, trace, budget=options.budget, without=frozenset(self.without))
+        explorer.explore(*roots.values())
+        return Exploration(queries, memo, trace, roots, thread_time() - started)

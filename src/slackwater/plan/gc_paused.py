@@ -1,4 +1,4 @@
-"""Python's collector of cycles, at rest while a plan is made.
+"""Python's garbage collector, paused while a plan is made.
 
 All that a search makes hangs on its memo until the plan is written, so the collector would look through it again and
 again and find next to nothing: a quarter of the time of planning a large query.
@@ -12,8 +12,8 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def collector_at_rest() -> Iterator[None]:
-    """No collection in here; afterwards the collector does as it did before."""
+def gc_paused() -> Iterator[None]:
+    """No collection in here; afterwards the collector is enabled if it was before."""
     was_on = gc.isenabled()
     gc.disable()
     try:
