@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
 
-.PHONY: help demo test lint types layers numbers numbers-tighten unit coverage test-workloads test-simulations cases campaign format docs clean
+.PHONY: help demo test test-all lint types layers numbers numbers-tighten unit coverage test-workloads test-simulations cases campaign format docs clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -18,7 +18,10 @@ help: ## Show this list
 demo: $(STAMP) ## Live through a day of a job beside the batch query
 	@$(BIN)/slackwater demo
 
-test: lint types layers numbers unit ## Check everything: lint, types, layers, numbers, tests
+test: lint types layers numbers unit ## Check lint, types, layers, numbers, and run the tests of the day
+
+test-all: export SLACKWATER_TESTS_ALL := 1
+test-all: lint types layers numbers unit ## Check lint, types, layers, numbers, and run all tests
 
 lint: $(STAMP) ## Check style and formatting
 	$(BIN)/ruff check
@@ -36,17 +39,17 @@ numbers: $(STAMP) ## Print the numbers of the code, and check that none is worse
 numbers-tighten: $(STAMP) ## Write the numbers that got better as the new limits
 	$(BIN)/python -m tools.code_numbers --tighten
 
-unit: $(STAMP) ## Run the tests
+unit: $(STAMP) ## Run the tests of the day, or of SLACKWATER_TESTS_DAY=2026-11-16
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
 coverage: $(STAMP) ## Run the tests but the heavy ones, and tell what they do not reach; this takes twice as long
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m "not heavy" --cov --cov-report=term
 
 test-workloads: $(STAMP) ## Run every benchmark query as a job on Spark, in every setting, and kill one forty times
-	SLACKWATER_EVERY_SETTING=1 $(BIN)/pytest -n 2 tests/workloads/test_jobs_on_spark.py tests/job/test_crash.py
+	SLACKWATER_TESTS_ALL=1 SLACKWATER_EVERY_SETTING=1 $(BIN)/pytest -n 2 tests/workloads/test_jobs_on_spark.py tests/job/test_crash.py
 
 test-simulations: $(STAMP) ## Simulate every benchmark query on DuckDB, by every method, in every setting
-	SLACKWATER_EVERY_SETTING=1 $(BIN)/pytest -n $(WORKERS) tests/workloads/test_simulated_plans.py tests/workloads/test_states_are_read.py
+	SLACKWATER_TESTS_ALL=1 SLACKWATER_EVERY_SETTING=1 $(BIN)/pytest -n $(WORKERS) tests/workloads/test_simulated_plans.py tests/workloads/test_states_are_read.py
 
 cases: $(STAMP) ## Look for a failing plan among CASES random ones, from SEED on
 	$(BIN)/python -m tests.optimizer.plans --cases $(CASES) --seed $(SEED)

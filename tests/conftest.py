@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 from _pytest.terminal import TerminalReporter
 from hypothesis import HealthCheck, settings
+from tests.tiers import DAY_VARIABLE, Tier, cases_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,13 +26,35 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="write what golden cells print as what they should print")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what uses Spark, and keep it on one worker: a machine has room for one session, not for one a worker."""
+def pytest_configure() -> None:
+    """Fix the day of the run: the workers inherit it, whatever the time when they start."""
+    tier = Tier.of(os.environ)
+    if tier.day:
+        os.environ[DAY_VARIABLE] = str(tier.day)
+
+
+def pytest_report_header() -> str:
+    return str(Tier.of(os.environ))
+
+
+# First, because xdist reads the groups in a hook of its own, which would come before this one.
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Choose the cases of the tier; let tests on Spark start first and keep to one worker.
+
+    A machine has room for one Spark session, not for one a worker. A test that is named by `::` runs in every tier.
+    """
+    if not any("::" in argument for argument in config.args):
+        chosen = cases_of(Tier.of(os.environ), items)
+        left_out = {*items} - {*chosen}
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = chosen
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
         if item.get_closest_marker("spark"):
             item.add_marker(pytest.mark.xdist_group("spark"))
+    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
 
 
 @pytest.fixture(scope="session")

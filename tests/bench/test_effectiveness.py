@@ -26,7 +26,7 @@ from slackwater.bench.effectiveness import (
 )
 from slackwater.bench.side_by_side import SideBySide
 from slackwater.bench.trial import Cost, Setting, Spent
-from slackwater.bench.workloads import Query, parse_pattern, tpcds
+from slackwater.bench.workloads import WorkloadQuery, parse_pattern, tpcds
 from slackwater.bench.workloads.sizes import workload_statistics
 from slackwater.cli.bench_effectiveness import EffectivenessReport
 from slackwater.cli.main import main
@@ -133,7 +133,7 @@ def test_the_command_measures_what_is_drawn(cache: Path, tmp_path: Path, capsys:
     """Spark is left out: only which cases it would be asked for."""
     asked: list[Case] = []
 
-    def measure(_: SideBySide, outcome: Outcome, query: Query, setting: Setting) -> Outcome:
+    def measure(_: SideBySide, outcome: Outcome, query: WorkloadQuery, setting: Setting) -> Outcome:
         assert (query.name, setting.timeline) == (outcome.case.query, outcome.case.timeline)
         assert setting.data.pattern == parse_pattern(outcome.case.pattern, tpcds().tables)
         asked.append(outcome.case)
@@ -174,7 +174,7 @@ def test_plans_are_measured_side_by_side(cache: Path, tmp_path: Path, spark: Ses
     assert all(each.equal and each.cpu(case.weights) > 0 for each in found.measured.values())
     assert len(side.known) == (1 if found.same_plan else 2), "a plan is run once"
     assert (found.measured_ratio() == 1.0) is found.same_plan
-    refused = replace(query, spark="SELECT nothing FROM nowhere")
+    refused = replace(query, duckdb="SELECT nothing FROM nowhere")
     assert "`sources` is empty" in side.measure(estimated, refused, setting).error
 
 

@@ -25,7 +25,7 @@ from slackwater.bench.recovery import (
     recoveries_from_json,
 )
 from slackwater.bench.trial import Cost, Setting, Spent
-from slackwater.bench.workloads import Query, parse_pattern, tpch
+from slackwater.bench.workloads import WorkloadQuery, parse_pattern, tpch
 from slackwater.bench.wrong_day import MISHAPS, MISSED, NOTHING, TEN_TIMES
 from slackwater.cli.bench_recovery import RecoveryReport
 from slackwater.cli.main import FAILED, WRONG_USAGE, main
@@ -103,7 +103,7 @@ class Recorded:
 
     session: Session
     setting: Setting
-    query: Query
+    query: WorkloadQuery
     directory: Path
     history: object
     keeps: bool = True
@@ -136,7 +136,7 @@ def recorded(
     """A query without Spark, and its trials by their directories' names in the order in which they were made."""
     made: dict[str, Recorded] = {}
 
-    def trial(session: Session, setting: Setting, query: Query, directory: Path, history: object) -> Recorded:
+    def trial(session: Session, setting: Setting, query: WorkloadQuery, directory: Path, history: object) -> Recorded:
         made[directory.name] = Recorded(session, setting, query, directory, history, keeps)
         return made[directory.name]
 
@@ -226,7 +226,7 @@ def test_the_command_shows_every_day_and_goes_on_with_a_file(
     """Spark is left out: only what would be asked of it, and what is made of the answers."""
     asked: list[str] = []
 
-    def measured(_: object, __: Setting, query: Query, ___: Path, *, batch_first: bool) -> Recovery:
+    def measured(_: object, __: Setting, query: WorkloadQuery, ___: Path, *, batch_first: bool) -> Recovery:
         asked.append(query.name)
         if batch_first:
             return Recovery(query.name, "lineitem", RESULTS[0].days)

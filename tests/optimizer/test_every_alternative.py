@@ -16,6 +16,7 @@ CASES = 160
 BATCH = 10
 
 
+@pytest.mark.rotating(5)
 @pytest.mark.parametrize("family,seeds", list(batches(CASES, 0, BATCH)))
 def test_every_alternative_gives_what_its_form_means(family: Family, seeds: range) -> None:
     assert LAWS.failures(family, seeds) == []

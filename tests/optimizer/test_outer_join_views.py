@@ -13,11 +13,13 @@ pytestmark = pytest.mark.heavy
 LAWS, PLANS, BATCH = 30, 150, 10
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.parametrize("start", range(0, LAWS, BATCH))
 def test_every_way_gives_what_its_form_means(start: int) -> None:
     assert OUTER_LAWS.failures(Family.JOINS, range(start, start + BATCH)) == []
 
 
+@pytest.mark.rotating(5)
 @pytest.mark.parametrize("start", range(0, PLANS, BATCH))
 def test_delivers_what_batch_answers(start: int) -> None:
     for seed in range(start, start + BATCH):

@@ -1,7 +1,7 @@
 """Random queries over random arrivals, planned at random: what a run delivers is what batch answers.
 
-1,450 cases, the same at every run. Methods, rules, prices, weights, objectives and deliveries vary with the query and
-the data: they may change the plan, never the answer. To look for more:
+1,450 cases, a fifth of them each day. Methods, rules, prices, weights, objectives and deliveries vary with the query
+and the data: they may change the plan, never the answer. To look for more:
 
     make cases CASES=1000000 SEED=1
 """
@@ -32,26 +32,31 @@ BATCH = 25
 Planned = TypeVar("Planned")
 
 
+@pytest.mark.rotating(5)
 @pytest.mark.parametrize("family,seeds", list(batches(CASES, 0, BATCH)))
 def test_delivers_what_batch_answers(family: Family, seeds: range) -> None:
     _check(make_plan_case, family, seeds, check_plan)
 
 
+@pytest.mark.rotating(5)
 @pytest.mark.parametrize("family,seeds", list(batches(HELD_BACK, 0, BATCH)))
 def test_plans_that_hold_back_do_too(family: Family, seeds: range) -> None:
     _check(make_held_back_case, family, seeds, check_plan)
 
 
+@pytest.mark.rotating(5)
 @pytest.mark.parametrize("family,seeds", list(batches(PAIRS, 0, BATCH)))
 def test_two_queries_planned_together_do_too(family: Family, seeds: range) -> None:
     _check(make_pair, family, seeds, check_pair)
 
 
+@pytest.mark.rotating(5)
 @pytest.mark.parametrize("family,seeds", list(batches(DAYS, 0, BATCH)))
 def test_days_that_are_planned_anew_do_too(family: Family, seeds: range) -> None:
     _check(make_day, family, seeds, check_day)
 
 
+@pytest.mark.rotating(5)
 @pytest.mark.parametrize("family,seeds", list(batches(CARRIED, 0, BATCH)))
 def test_queries_that_become_others_do_too(family: Family, seeds: range) -> None:
     _check(make_pair, family, seeds, check_carried)

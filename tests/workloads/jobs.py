@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from slackwater.bench.workloads import ArrivalPattern, Arrivals, Dataset, Query, Workload, split
+from slackwater.bench.workloads import ArrivalPattern, Arrivals, Dataset, Workload, WorkloadQuery, split
 from slackwater.catalog.arrival import Change
 from slackwater.catalog.measured import measured
 from slackwater.catalog.statistics import Statistics
@@ -59,7 +59,7 @@ class Jobs:
     def _arriving(self) -> Path:
         return self.directory / "arriving"
 
-    def check(self, query: Query, deliver: str) -> None:
+    def check(self, query: WorkloadQuery, deliver: str) -> None:
         """Runs a query's job; fails where a run delivers something else than batch."""
         with self._job(query, deliver) as job:
             tables = list(job.config.sources)
@@ -73,7 +73,7 @@ class Jobs:
                     assert verdict.equal, f"{query.name}, {time}: missing {found.missing[:3]}, extra {found.extra[:3]}"
 
     @contextmanager
-    def _job(self, query: Query, deliver: str) -> Iterator[Job]:
+    def _job(self, query: WorkloadQuery, deliver: str) -> Iterator[Job]:
         home = self.directory / f"{query.name}-{deliver}"
         tables = [t.name for t in self.workload.tables if t.name in query.spark.lower()]
         for table in tables:
@@ -86,7 +86,7 @@ class Jobs:
         finally:
             shutil.rmtree(home)
 
-    def _text(self, query: Query, deliver: str, tables: list[str]) -> str:
+    def _text(self, query: WorkloadQuery, deliver: str, tables: list[str]) -> str:
         return yaml.safe_dump(
             {
                 "name": query.name,

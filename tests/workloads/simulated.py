@@ -16,7 +16,7 @@ from sqlglot import exp, parse_one
 from tests.compare import differences, rows_of, same
 from tests.strategies.scattered import ScatteredCost, prices_of
 
-from slackwater.bench.workloads import ArrivalPattern, Dataset, Query, Workload, split
+from slackwater.bench.workloads import ArrivalPattern, Dataset, Workload, WorkloadQuery, split
 from slackwater.plan.planner import Options
 from slackwater.rules import catalogue
 from slackwater.simulation.simulator import Simulation, Simulator
@@ -71,7 +71,7 @@ class Arriving:
             self._answers[sql] = self.simulator.batch(sql)
         return self._answers[sql]
 
-    def check(self, query: Query, setting: Setting) -> Simulation:
+    def check(self, query: WorkloadQuery, setting: Setting) -> Simulation:
         """Simulates a query; fails where a run delivers something else than batch."""
         found = self.simulator.simulate(
             query.spark,
@@ -88,7 +88,7 @@ class Arriving:
                 assert not problems, f"{query.name}, run {run}, {setting}:\n" + "\n".join(problems)
         return found
 
-    def is_incremental(self, query: Query, seeds: Sequence[int]) -> bool:
+    def is_incremental(self, query: WorkloadQuery, seeds: Sequence[int]) -> bool:
         """Whether the plan at some scattered prices saves anything for later runs."""
         options = [Options(model=ScatteredCost(seed)) for seed in seeds]
         return any(self.simulator.plan(query.spark, weights=WEIGHTS, options=each).plan.states for each in options)

@@ -1,6 +1,7 @@
 """Benchmark queries as jobs on Spark, in three runs: every delivery equals batch.
 
-Here a sample of twelve queries, each in one setting; `make test-workloads` runs all of them in every setting.
+Here a sample of twelve queries, three a day, each in one setting; `make test-workloads` runs all of them in every
+setting.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.workloads.jobs import Jobs
 
-from slackwater.bench.workloads import Dataset, Query, Workload, tpcds, tpch
+from slackwater.bench.workloads import Dataset, Workload, WorkloadQuery, tpcds, tpch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,7 +30,7 @@ SAMPLE = {"tpch": (1, 5, 13, 18, 21), "tpcds": (5, 10, 22, 40, 51, 66, 80)}
 """Aggregates, outer, semi and anti joins, windows, unions, grouping sets: something of everything."""
 
 
-def _cases() -> list[tuple[str, Query, bool, str]]:
+def _cases() -> list[tuple[str, WorkloadQuery, bool, str]]:
     queries = [(w.name, query) for w in (tpch(), tpcds()) for query in w.queries().values()]
     if os.environ.get(EVERY_SETTING):
         return [(name, query, *setting) for name, query in queries for setting in SETTINGS]
@@ -50,6 +51,7 @@ def prepared(workloads: Loaded, spark: SparkSession, tmp_path_factory: pytest.Te
     return prepare
 
 
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize(
     "name,query,retracting,deliver",
     _cases(),
@@ -57,7 +59,7 @@ def prepared(workloads: Loaded, spark: SparkSession, tmp_path_factory: pytest.Te
 )
 def test_a_job_delivers_what_batch_answers(
     name: str,
-    query: Query,
+    query: WorkloadQuery,
     retracting: bool,
     deliver: str,
     prepared: Prepared,

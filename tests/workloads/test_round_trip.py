@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from tests.workloads.equality import check_answer, front_end
 
-from slackwater.bench.workloads import Dataset, Query, Workload, tpcds, tpch
+from slackwater.bench.workloads import Dataset, Workload, WorkloadQuery, tpcds, tpch
 from slackwater.simulation.tables import SETTINGS
 from slackwater.sql.apply import Apply
 from slackwater.sql.emit import emit
@@ -36,7 +36,7 @@ def on_duckdb(workloads: Loaded) -> dict[str, duckdb.DuckDBPyConnection]:
 @every_query
 def test_on_duckdb(
     name: str,
-    query: Query,
+    query: WorkloadQuery,
     workloads: Loaded,
     on_duckdb: dict[str, duckdb.DuckDBPyConnection],
     record_property: Recorder,
@@ -60,9 +60,10 @@ def on_spark(spark: SparkSession, workloads: Loaded) -> SparkSession:
     return spark
 
 
+@pytest.mark.rotating(5)
 @every_query
 def test_on_spark(
-    name: str, query: Query, workloads: Loaded, on_spark: SparkSession, record_property: Recorder
+    name: str, query: WorkloadQuery, workloads: Loaded, on_spark: SparkSession, record_property: Recorder
 ) -> None:
     from slackwater.spark.analyze import output_fields
 

@@ -2,7 +2,7 @@
 
 Here each query is planned in one setting of twelve, another for every query: inserts only or deletes and
 updates, delivered at the end or at every run, at our prices or at two scattered ones, which bring out plans that small
-data would not. `make test-simulations` tries every query in every setting.
+data would not. A day takes a quarter of them. `make test-simulations` tries every query in every setting.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import product
 import pytest
 from tests.workloads.simulated import METHODS, Arriving, Setting
 
-from slackwater.bench.workloads import Dataset, Query, Workload, tpcds, tpch
+from slackwater.bench.workloads import Dataset, Workload, WorkloadQuery, tpcds, tpch
 
 pytestmark = pytest.mark.heavy
 
@@ -39,7 +39,7 @@ def arriving(workloads: Loaded) -> dict[tuple[str, bool], Arriving]:
     return {(name, r): Arriving(*loaded, r) for name, loaded in workloads.items() for r in (False, True)}
 
 
-def _cases() -> Iterator[tuple[int, str, Query, str]]:
+def _cases() -> Iterator[tuple[int, str, WorkloadQuery, str]]:
     """Every query by every method, or by all together, and every second also by the one alone whose turn it is."""
     *alone, together = METHODS
     for position, (name, query) in enumerate(QUERIES):
@@ -49,13 +49,14 @@ def _cases() -> Iterator[tuple[int, str, Query, str]]:
                 yield position, name, query, method
 
 
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize(
     "position,name,query,method", list(_cases()), ids=[f"{query.name}-{method}" for _, _, query, method in _cases()]
 )
 def test_delivers_what_batch_answers(
     position: int,
     name: str,
-    query: Query,
+    query: WorkloadQuery,
     method: str,
     arriving: dict[tuple[str, bool], Arriving],
     record_property: Recorder,

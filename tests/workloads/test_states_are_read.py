@@ -10,7 +10,7 @@ import os
 import pytest
 
 from slackwater.algebra.canonical import canonical
-from slackwater.bench.workloads import ArrivalPattern, Query, Workload, tpcds, tpch
+from slackwater.bench.workloads import ArrivalPattern, Workload, WorkloadQuery, tpcds, tpch
 from slackwater.bench.workloads.sizes import workload_statistics
 from slackwater.plan.narrow import columns_read
 from slackwater.plan.plan import Plan
@@ -30,14 +30,15 @@ INSERTS = ArrivalPattern(shares=(0.6, 0.2, 0.2))
 DELETES = ArrivalPattern(shares=(0.6, 0.2, 0.2), deletes=0.05, updates=0.05)
 
 
-def planned(workload: Workload, query: Query, arriving: ArrivalPattern, deliver: str) -> Plan:
+def planned(workload: Workload, query: WorkloadQuery, arriving: ArrivalPattern, deliver: str) -> Plan:
     timeline = Timeline.of(("14:00", "19:00", "24:00"), (0.25, 0.3, 1.0), deliver)
     asked = canonical(normalize(bind(query.spark, workload.catalog())))
     return plan_query(asked, workload_statistics(workload, 1.0, arriving), timeline).plan
 
 
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize("workload, query", QUERIES)
-def test_every_saved_column_is_read(workload: Workload, query: Query) -> None:
+def test_every_saved_column_is_read(workload: Workload, query: WorkloadQuery) -> None:
     for arriving, deliver in ((INSERTS, "final"), (DELETES, "every")):
         plan = planned(workload, query, arriving, deliver)
         read = columns_read(plan.steps)

@@ -24,7 +24,7 @@ from sqlglot import exp
 
 from slackwater.algebra.schema import Field
 from slackwater.algebra.types import Type
-from slackwater.bench.workloads import CHANGE_TYPE, ArrivalPattern, Dataset, Query, Workload, split
+from slackwater.bench.workloads import CHANGE_TYPE, ArrivalPattern, Dataset, Workload, WorkloadQuery, split
 from slackwater.bench.workloads.sizes import workload_statistics
 from slackwater.catalog.statistics import Arrival, Statistics
 from slackwater.errors import MachineError
@@ -65,7 +65,7 @@ class ArrivingData:
     def fields(self, table: str) -> tuple[Field, ...]:
         return tuple(Field(c.name, Type.parse(c.type), c.nullable) for c in self.work.tables[table].columns)
 
-    def tables_of(self, query: Query) -> tuple[str, ...]:
+    def tables_of(self, query: WorkloadQuery) -> tuple[str, ...]:
         """The tables that a query reads, in the workload's order."""
         named = {table.name.lower() for table in sqlglot.parse_one(query.spark, read="spark").find_all(exp.Table)}
         return tuple(table.name for table in self.work.tables if table.name in named)

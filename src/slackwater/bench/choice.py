@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from slackwater.bench.frontend import percentile
 from slackwater.bench.measure import Failed, Measurements, OfQueries, learned, measure
 from slackwater.bench.trial import Setting, Trial
-from slackwater.bench.workloads import Query
+from slackwater.bench.workloads import WorkloadQuery
 from slackwater.errors import UserError
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def _by_way(told: Mapping[str, float]) -> dict[str, float]:
 # --- measuring -------------------------------------------------------------------------------------------------------
 
 
-def choose(session: Session, setting: Setting, query: Query, directory: Path, *, batch_first: bool) -> Choice:
+def choose(session: Session, setting: Setting, query: WorkloadQuery, directory: Path, *, batch_first: bool) -> Choice:
     """One query: kept, whole, and as the planner would have it."""
     history = learned(session, setting, query, directory / "before")
     kept_setting = replace(setting, refresh="incremental")

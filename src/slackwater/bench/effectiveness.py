@@ -15,7 +15,7 @@ from typing import Final
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query as BoundQuery
 from slackwater.bench.trial import Spent
-from slackwater.bench.workloads import Query, Workload
+from slackwater.bench.workloads import Workload, WorkloadQuery
 from slackwater.catalog.statistics import Statistics
 from slackwater.compile.program import compile_step
 from slackwater.plan.plan import Plan
@@ -216,7 +216,7 @@ def is_drawn(case: Case, letter: str, first_query: str, first_pattern: str) -> b
 # --- estimates -------------------------------------------------------------------------------------------------------
 
 
-def bound(query: Query, work: Workload) -> BoundQuery:
+def bound(query: WorkloadQuery, work: Workload) -> BoundQuery:
     """A query as the planner takes it."""
     return canonical(normalize(bind(query.spark, work.catalog())))
 
@@ -240,7 +240,7 @@ def signature(plan: Plan) -> tuple[tuple[int, str | None], ...]:
 
 def estimate_all(
     work: Workload,
-    queries: Sequence[Query],
+    queries: Sequence[WorkloadQuery],
     statistics: Callable[[str], Statistics],
     *,
     patterns: Sequence[str] = PATTERNS,

@@ -28,7 +28,7 @@ from slackwater.algebra.relation import Join, Project, Relation, Scan
 from slackwater.algebra.relation import Query as Bound
 from slackwater.algebra.types import quotients_as_doubles
 from slackwater.bench.frontend import percentile
-from slackwater.bench.workloads import ArrivalPattern, Dataset, Query, Workload, split
+from slackwater.bench.workloads import ArrivalPattern, Dataset, Workload, WorkloadQuery, split
 from slackwater.catalog.arrival import Change
 from slackwater.memo.group import Group
 from slackwater.memo.memo import Memo
@@ -199,7 +199,7 @@ def measure_estimates(
     pattern: ArrivalPattern,
     *,
     named: str = "",
-    queries: Iterable[Query] | None = None,
+    queries: Iterable[WorkloadQuery] | None = None,
     scale_factor: float = 0.01,
     cache: Path | None = None,
     done: Callable[[str], None] | None = None,
@@ -225,7 +225,7 @@ def measure_estimates(
     return EstimatesBenchmark(workload.name, scale_factor, named, tuple(guesses), steps, too_deep, too_large)
 
 
-def _executed(simulator: Simulator, query: Query, runs: int, history: History = ()) -> Simulation:
+def _executed(simulator: Simulator, query: WorkloadQuery, runs: int, history: History = ()) -> Simulation:
     weights = [EARLY[min(n, len(EARLY) - 1)] for n in range(runs - 1)] + [1.0]
     return simulator.simulate(query.spark, weights=weights, options=Options(model=FREE, history=history), batch=False)
 

@@ -12,7 +12,7 @@ from math import ceil
 from time import thread_time
 
 from slackwater.algebra.canonical import canonical
-from slackwater.bench.workloads import Query, Workload
+from slackwater.bench.workloads import Workload, WorkloadQuery
 from slackwater.catalog.table import Catalog
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
@@ -66,7 +66,7 @@ def percentile(values: Iterable[float], share: int) -> float:
 
 
 def time_front_end(
-    workload: Workload, queries: Iterable[Query] | None = None, done: Callable[[QueryTimes], None] | None = None
+    workload: Workload, queries: Iterable[WorkloadQuery] | None = None, done: Callable[[QueryTimes], None] | None = None
 ) -> FrontEndTimes:
     """Each query once, after one that warms up parser and caches of code; `done` hears of each."""
     catalog = workload.catalog()
@@ -80,7 +80,7 @@ def time_front_end(
     return FrontEndTimes(workload.name, tuple(times))
 
 
-def time_query(query: Query, catalog: Catalog) -> QueryTimes:
+def time_query(query: WorkloadQuery, catalog: Catalog) -> QueryTimes:
     """One query through the front end."""
     firings = 0
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from slackwater.bench.trial import Cost, Setting, Spent, StepTimes, Trial
-from slackwater.bench.workloads import Query
+from slackwater.bench.workloads import WorkloadQuery
 from slackwater.errors import UserError
 from slackwater.job.learning.feedback import history_of
 from slackwater.rows.feedback import History
@@ -89,19 +89,19 @@ class Measure(Protocol[Found_co]):
     """How one query is measured, its jobs in a directory of their own."""
 
     def __call__(
-        self, session: Session, setting: Setting, query: Query, directory: Path, *, batch_first: bool
+        self, session: Session, setting: Setting, query: WorkloadQuery, directory: Path, *, batch_first: bool
     ) -> Found_co: ...
 
 
 def measure_all(
     session: Session,
     setting: Setting,
-    queries: Sequence[Query],
+    queries: Sequence[WorkloadQuery],
     directory: Path,
     how: Measure[Found],
     *,
     known: Mapping[str, Found],
-    begun: Callable[[int, Query], None],
+    begun: Callable[[int, WorkloadQuery], None],
     done: Callable[[Found | Failed], None],
 ) -> None:
     """Every query in turn; one that fails is told as such, one that is known is told again.
@@ -126,7 +126,7 @@ def measure_all(
 def measure(
     session: Session,
     setting: Setting,
-    query: Query,
+    query: WorkloadQuery,
     directory: Path,
     *,
     batch_first: bool,
@@ -197,7 +197,7 @@ def by_turns(
     }
 
 
-def learned(session: Session, setting: Setting, query: Query, directory: Path) -> History:
+def learned(session: Session, setting: Setting, query: WorkloadQuery, directory: Path) -> History:
     """What a job counts on the days that it lives through before, each planned by those before it."""
     history: History = ()
     for day in range(1, setting.days + 1):

@@ -14,7 +14,7 @@ from time import thread_time
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query as Bound
 from slackwater.bench.frontend import percentile
-from slackwater.bench.workloads import ArrivalPattern, Query, Workload
+from slackwater.bench.workloads import ArrivalPattern, Workload, WorkloadQuery
 from slackwater.bench.workloads.sizes import workload_statistics
 from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
@@ -92,7 +92,7 @@ def time_planning(
     runs: int = 3,
     *,
     methods: Sequence[str] | None = None,
-    queries: Iterable[Query] | None = None,
+    queries: Iterable[WorkloadQuery] | None = None,
     scale_factor: float = 1.0,
     done: Callable[[PlanningTimes], None] | None = None,
 ) -> PlanningBenchmark:
@@ -111,7 +111,7 @@ def time_planning(
     return PlanningBenchmark(workload.name, runs, named, tuple(times))
 
 
-def time_query(query: Query, problem: Problem, planner: Planner = plan_query) -> PlanningTimes:
+def time_query(query: WorkloadQuery, problem: Problem, planner: Planner = plan_query) -> PlanningTimes:
     """One query from text to plan."""
     gc.collect()
     start = thread_time()

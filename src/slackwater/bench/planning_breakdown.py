@@ -17,7 +17,7 @@ from slackwater.algebra.relation import Aggregate, Join, Scan
 from slackwater.bench.frontend import percentile
 from slackwater.bench.planning import Planner, PlanningTimes, Problem, time_query
 from slackwater.bench.slow_exploration import SPEED_UPS, SlowPlanner
-from slackwater.bench.workloads import Query, Workload
+from slackwater.bench.workloads import Workload, WorkloadQuery
 from slackwater.plan.planner import Options, plan_query
 from slackwater.rules.catalogue import METHODS
 from slackwater.rules.normalize.normalizer import normalize
@@ -45,7 +45,7 @@ class Complexity:
     aggregates: int
 
     @classmethod
-    def of(cls, query: Query, work: Workload) -> Complexity:
+    def of(cls, query: WorkloadQuery, work: Workload) -> Complexity:
         nodes = set(normalize(bind(query.spark, work.catalog())).relation.walk())
         return cls(
             sum(isinstance(node, Join) for node in nodes),
@@ -129,8 +129,8 @@ class PlanningBreakdown:
 
 def break_down(
     work: Workload,
-    queries: Sequence[Query],
-    representative: Sequence[Query],
+    queries: Sequence[WorkloadQuery],
+    representative: Sequence[WorkloadQuery],
     *,
     scale_factor: float = 1.0,
     passes: int = PASSES,
@@ -140,7 +140,7 @@ def break_down(
     usual = Problem.of(work, 3, Options(METHODS), scale_factor)
     classical = Problem.of(work, 1, Options(()), scale_factor)
 
-    def timed(query: Query, problem: Problem, planner: Planner = plan_query) -> PlanningTimes:
+    def timed(query: WorkloadQuery, problem: Problem, planner: Planner = plan_query) -> PlanningTimes:
         say(query.name)
         return _least([time_query(query, problem, planner) for _ in range(passes)])
 
@@ -180,7 +180,7 @@ def _least(times: Iterable[PlanningTimes]) -> PlanningTimes:
     )
 
 
-def peak_memory(query: Query, problem: Problem) -> int:
+def peak_memory(query: WorkloadQuery, problem: Problem) -> int:
     """Bytes that Python holds for planning a query, at most."""
     tracemalloc.start()
     try:

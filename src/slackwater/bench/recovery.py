@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from slackwater.bench.arriving import ArrivingData
 from slackwater.bench.measure import Failed, OfQueries, by_turns, learned
 from slackwater.bench.trial import Cost, Setting, Spent, Trial
-from slackwater.bench.workloads import Query
+from slackwater.bench.workloads import WorkloadQuery
 from slackwater.bench.wrong_day import MISHAPS, MISSED, NOTHING, TEN_TIMES, Rest, largest, scaled
 from slackwater.catalog.statistics import Arrival
 from slackwater.errors import UserError
@@ -175,7 +175,9 @@ def _spent(told: object) -> Spent:
 # --- measuring -------------------------------------------------------------------------------------------------------
 
 
-def recover(session: Session, setting: Setting, query: Query, directory: Path, *, batch_first: bool) -> Recovery:
+def recover(
+    session: Session, setting: Setting, query: WorkloadQuery, directory: Path, *, batch_first: bool
+) -> Recovery:
     """One query through all mishaps; which of the two jobs goes first is taken in turns, as batch is elsewhere."""
     changing = [name for name in setting.data.tables_of(query) if name in setting.data.changing]
     table = largest(changing, setting.data.statistics)
@@ -192,7 +194,7 @@ class _Days:
 
     session: Session
     setting: Setting
-    query: Query
+    query: WorkloadQuery
     table: str
     directory: Path
     history: History

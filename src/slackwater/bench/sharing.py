@@ -11,7 +11,7 @@ from time import thread_time
 
 from slackwater.algebra.canonical import canonical
 from slackwater.bench.optimum import optimum
-from slackwater.bench.workloads import ArrivalPattern, Query, Workload
+from slackwater.bench.workloads import ArrivalPattern, Workload, WorkloadQuery
 from slackwater.bench.workloads.sizes import workload_statistics
 from slackwater.plan.planner import Options, Planning, open_space, plan_query
 from slackwater.rules.normalize.normalizer import normalize
@@ -76,7 +76,7 @@ def measure_sharing(
     weights: Iterable[float],
     *,
     deliver: str = "final",
-    queries: Iterable[Query] | None = None,
+    queries: Iterable[WorkloadQuery] | None = None,
     scale_factor: float = 1.0,
     seconds: float = 60.0,
     done: Callable[[SharedQuery], None] | None = None,

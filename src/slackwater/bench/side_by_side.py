@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from slackwater.bench.effectiveness import REFERENCE, TOGETHER, Case, Outcome, signature
 from slackwater.bench.measure import by_turns, in_words
 from slackwater.bench.trial import Setting, Spent, Trial
-from slackwater.bench.workloads import Query
+from slackwater.bench.workloads import WorkloadQuery
 
 if TYPE_CHECKING:
     from slackwater.spark.session import Session
@@ -31,14 +31,14 @@ class SideBySide:
     known: Known = field(default_factory=dict)
     _jobs: int = 0
 
-    def measure(self, outcome: Outcome, query: Query, setting: Setting) -> Outcome:
+    def measure(self, outcome: Outcome, query: WorkloadQuery, setting: Setting) -> Outcome:
         """The outcome with what the plans of all methods and of the reference alone have cost."""
         try:
             return replace(outcome, measured=self._measure(outcome.case, query, setting))
         except Exception as error:
             return replace(outcome, error=in_words(error))
 
-    def _measure(self, case: Case, query: Query, setting: Setting) -> dict[str, Spent]:
+    def _measure(self, case: Case, query: WorkloadQuery, setting: Setting) -> dict[str, Spent]:
         trials = {name: self._trial(query, setting, name) for name in (REFERENCE, TOGETHER)}
         keys = {name: (case.query, case.pattern, case.scenario, signature(t.plan())) for name, t in trials.items()}
         new = {keys[name]: name for name in trials if keys[name] not in self.known}
@@ -46,7 +46,7 @@ class SideBySide:
         self.known |= {key: costs[name] for key, name in new.items()}
         return {name: self.known[key] for name, key in keys.items()}
 
-    def _trial(self, query: Query, setting: Setting, name: str) -> Trial:
+    def _trial(self, query: WorkloadQuery, setting: Setting, name: str) -> Trial:
         self._jobs += 1
         methods = None if name == TOGETHER else (name,)
         return Trial(

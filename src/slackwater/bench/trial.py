@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from slackwater.bench.arriving import ArrivingData
-from slackwater.bench.workloads import Query
+from slackwater.bench.workloads import WorkloadQuery
 from slackwater.catalog.statistics import Arrival, bringing
 from slackwater.compile.views import Files, quoted_text, view_of_files
 from slackwater.errors import UserError
@@ -143,7 +143,7 @@ class Trial:
     """A job directory of one query."""
 
     def __init__(
-        self, session: Session, setting: Setting, query: Query, directory: Path, history: History = ()
+        self, session: Session, setting: Setting, query: WorkloadQuery, directory: Path, history: History = ()
     ) -> None:
         self._session = session
         self._data = setting.data

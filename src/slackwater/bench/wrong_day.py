@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query as BoundQuery
 from slackwater.algebra.relation import Scan
-from slackwater.bench.workloads import ArrivalPattern, Query, Workload
+from slackwater.bench.workloads import ArrivalPattern, Workload, WorkloadQuery
 from slackwater.bench.workloads.sizes import workload_statistics
 from slackwater.catalog.statistics import Arrival, Statistics, bringing
 from slackwater.plan.past import Past
@@ -76,7 +76,7 @@ class WrongDays:
 def measure_wrong_days(
     workload: Workload,
     *,
-    queries: Iterable[Query] | None = None,
+    queries: Iterable[WorkloadQuery] | None = None,
     scale_factor: float = 1.0,
     done: Callable[[WrongDay], None] | None = None,
 ) -> WrongDays:

@@ -31,7 +31,7 @@ from slackwater.bench.effectiveness import (
 )
 from slackwater.bench.side_by_side import SideBySide
 from slackwater.bench.trial import Setting
-from slackwater.bench.workloads import Query, parse_pattern, workload
+from slackwater.bench.workloads import WorkloadQuery, parse_pattern, workload
 from slackwater.bench.workloads.sizes import workload_statistics
 from slackwater.catalog.statistics import Statistics
 from slackwater.cli.bench_planning import listed, numbered
@@ -223,7 +223,7 @@ def effectiveness(
 def _measured(
     found: EffectivenessBenchmark,
     side: SideBySide,
-    queries: dict[str, Query],
+    queries: dict[str, WorkloadQuery],
     setting: Callable[[Outcome], Setting],
     say: Callable[[Outcome], None],
     json_file: str | None,

@@ -18,7 +18,7 @@ from rich.text import Text
 from slackwater.bench.arriving import prepare_data
 from slackwater.bench.measure import Failed, Found, Measure, measure_all
 from slackwater.bench.trial import Setting
-from slackwater.bench.workloads import ArrivalPattern, Query, Workload, parse_pattern, workload
+from slackwater.bench.workloads import ArrivalPattern, Workload, WorkloadQuery, parse_pattern, workload
 from slackwater.cli.bench_planning import listed, numbered
 from slackwater.cli.output import TO_STDOUT, Output, Report, measuring, write_json
 from slackwater.cli.tables import WORKLOADS
@@ -114,7 +114,7 @@ class Asked:
     def times(self) -> list[str]:
         return [f"run {number}" for number in range(1, self.pattern.runs + 1)]
 
-    def queries(self) -> list[Query]:
+    def queries(self) -> list[WorkloadQuery]:
         if self.numbers is None:
             return list(self.work.queries().values())
         return [numbered(self.work, number) for number in listed(self.numbers)]
@@ -144,7 +144,7 @@ def measured_in_turn(
 
     with output.waiting("preparing the data") as shown:
 
-        def begun(position: int, query: Query) -> None:
+        def begun(position: int, query: WorkloadQuery) -> None:
             if isinstance(shown, Status):
                 shown.update(f"{query.name}, {position + 1} of {len(queries)}")
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from slackwater.bench.frontend import percentile
 from slackwater.bench.planning import PlanningBenchmark, PlanningTimes, time_planning
 from slackwater.bench.planning_breakdown import REPRESENTATIVE, PlanningBreakdown, break_down
-from slackwater.bench.workloads import Query, Workload, workload
+from slackwater.bench.workloads import Workload, WorkloadQuery, workload
 from slackwater.cli.bench_breakdown import BreakdownReport
 from slackwater.cli.output import Json, Output, measuring, plain, write_file
 from slackwater.cli.tables import WORKLOADS
@@ -98,7 +98,7 @@ def planning(
     output.report_measurements(PlanningReport(measured, report), json_file)
 
 
-def _broken_down(work: Workload, chosen: list[Query] | None, scale_factor: float) -> PlanningBreakdown:
+def _broken_down(work: Workload, chosen: list[WorkloadQuery] | None, scale_factor: float) -> PlanningBreakdown:
     """Of the queries that were chosen; of all, the papers' ten where they are to be looked at more closely."""
     every = list(work.queries().values())
     ten = [work.queries()[number] for number in REPRESENTATIVE] if work.name == "tpcds" else every[:10]
@@ -113,7 +113,7 @@ def listed(text: str) -> list[str]:
     return found
 
 
-def numbered(work: Workload, number: str) -> Query:
+def numbered(work: Workload, number: str) -> WorkloadQuery:
     """A query of a workload by its number."""
     queries = work.queries()
     if not number.isdigit() or int(number) not in queries:

@@ -11,7 +11,7 @@ Start reading at `workload.py`; `pattern.py` says what an arrival pattern can as
 from slackwater.bench.workloads.arrivals import Arrivals, split
 from slackwater.bench.workloads.dataset import Dataset, default_cache
 from slackwater.bench.workloads.pattern import ArrivalPattern, parse_pattern, preset
-from slackwater.bench.workloads.query import Query
+from slackwater.bench.workloads.query import WorkloadQuery
 from slackwater.bench.workloads.schema import Column, Reference, Role, Schema, Table
 from slackwater.bench.workloads.workload import Workload, tpcds, tpch, workload
 from slackwater.catalog.arrival import CHANGE_TYPE, Change
@@ -23,12 +23,12 @@ __all__ = [
     "Change",
     "Column",
     "Dataset",
-    "Query",
     "Reference",
     "Role",
     "Schema",
     "Table",
     "Workload",
+    "WorkloadQuery",
     "default_cache",
     "parse_pattern",
     "preset",

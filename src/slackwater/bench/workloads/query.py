@@ -14,18 +14,23 @@ a rewrite that holds for all of them. None needs it today. What differs between 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import sqlglot
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+@dataclass(frozen=True)
+class WorkloadQuery:
     """One query of a workload: `name` is like "tpcds-q14"."""
 
     number: int
     name: str
     duckdb: str
-    spark: str
+
+    @cached_property
+    def spark(self) -> str:
+        """The query as Spark SQL, transpiled when it is first asked for: all of a workload take a second."""
+        return to_spark(self.duckdb)
 
 
 def to_spark(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -13,7 +14,7 @@ from slackwater.bench.workloads import tpcds as _tpcds
 from slackwater.bench.workloads import tpch as _tpch
 from slackwater.bench.workloads.dataset import Dataset, default_cache, generate
 from slackwater.bench.workloads.generator import Generator
-from slackwater.bench.workloads.query import Query, to_spark
+from slackwater.bench.workloads.query import WorkloadQuery
 from slackwater.bench.workloads.schema import Schema
 from slackwater.catalog.table import Catalog
 from slackwater.errors import UserError, did_you_mean
@@ -44,10 +45,15 @@ class Workload:
             for entry in self.tables
         )
 
-    def queries(self) -> Mapping[int, Query]:
+    def queries(self) -> Mapping[int, WorkloadQuery]:
         """Every query the generator's package has, by number, in order."""
-        texts = self.generator.query_texts()
-        return MappingProxyType({n: Query(n, f"{self.name}-q{n}", text, to_spark(text)) for n, text in texts.items()})
+        return _queries(self.name, self.generator)
+
+
+@cache
+def _queries(workload: str, generator: Generator) -> Mapping[int, WorkloadQuery]:
+    texts = generator.query_texts()
+    return MappingProxyType({n: WorkloadQuery(n, f"{workload}-q{n}", text) for n, text in texts.items()})
 
 
 def tpch() -> Workload:
