@@ -47,7 +47,7 @@ def test_what_is_typed_answers_as_shown(package: Path, monkeypatch: pytest.Monke
 
 
 def planned(package: Path, *more: str) -> str:
-    (command,) = re.findall(r"`slackwater (plan events[^`]*)` prints:", PAGE.read_text(encoding="utf-8"))
+    (command,) = re.findall(r"`slackwater (plan events[^`]*)`\s+prints:", PAGE.read_text(encoding="utf-8"))
     code = "import sys; from slackwater.cli.main import main; sys.exit(main(sys.argv[1:]))"
     path = os.pathsep.join([str(package), *sys.path])
     given = [sys.executable, "-c", code, *command.split(), *more]

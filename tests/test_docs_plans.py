@@ -18,7 +18,7 @@ def test_the_example_prints_what_the_page_says(
     page = PAGE.read_text(encoding="utf-8")
     (tables,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
     (query,) = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
-    (command,) = re.findall(r"`slackwater (plan daily[^`]*)` prints:", page)
+    (command,) = re.findall(r"`slackwater (plan daily[^`]*)`\s+prints:", page)
     shown = re.search(r"prints:\n\n```text\n(.*?)```", page, re.DOTALL)
     assert shown is not None
     monkeypatch.chdir(tmp_path)
