@@ -9,7 +9,7 @@ from slackwater.errors import Place, StateError, UserError
 from slackwater.job.store.lock import Held
 from slackwater.job.store.manifest import Manifest, read_record
 from slackwater.json_text import DEEPEST, read_json
-from slackwater.plan.serialize import plan_from_json
+from slackwater.plan.codec import plan_from_json
 
 DEEP = "[\n" * 100_000
 

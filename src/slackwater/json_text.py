@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias
 
 from slackwater.errors import Place, UserError
 
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+"""A value of JSON."""
 DEEPEST: Final = 500
 """How many arrays and objects may lie within one another; Python itself ends at about twice as many."""
 

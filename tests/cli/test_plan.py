@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from slackwater.cli.main import DONE, FAILED, WRONG_USAGE, main
-from slackwater.plan.serialize import plan_from_json
+from slackwater.plan.codec import plan_from_json
 
 TABLES = {
     "sales": {

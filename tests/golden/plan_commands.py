@@ -33,10 +33,10 @@ from slackwater.memo.positive import positive_part
 from slackwater.memo.show import show_memo
 from slackwater.physical.model import CostModel, EngineCost, RowsCost
 from slackwater.plan.alternatives import explain_alternatives
+from slackwater.plan.codec import plan_from_json, plan_to_json
 from slackwater.plan.explain import explain
 from slackwater.plan.plan import ONLY
 from slackwater.plan.planner import Options, Planning, plan_query
-from slackwater.plan.serialize import plan_from_json, plan_to_json
 from slackwater.rules.catalogue import EXPLORE_RULES, RULES, RuleBook
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.explore import Explorer

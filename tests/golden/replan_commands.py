@@ -23,12 +23,12 @@ from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query
 from slackwater.catalog.statistics import Arrival, Statistics
 from slackwater.job.cycle.schedule import dealt_out
+from slackwater.plan.codec import plan_from_json, plan_to_json
 from slackwater.plan.explain import explain
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import plan_query
 from slackwater.plan.rests import side_by_side
-from slackwater.plan.serialize import plan_from_json, plan_to_json
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline

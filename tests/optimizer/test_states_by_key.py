@@ -11,10 +11,10 @@ from slackwater.algebra.types import BIGINT
 from slackwater.catalog.statistics import Arrival, TableStatistics
 from slackwater.catalog.table import Catalog, table
 from slackwater.physical.model import EngineCost
+from slackwater.plan.codec import plan_from_json, plan_to_json
 from slackwater.plan.explain import explain
 from slackwater.plan.plan import Plan, grown_from
 from slackwater.plan.planner import Options, plan_query
-from slackwater.plan.serialize import plan_from_json, plan_to_json
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.time.sources import state_source

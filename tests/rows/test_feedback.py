@@ -13,10 +13,10 @@ from slackwater.algebra.relation import Filter
 from slackwater.algebra.scalar import conjuncts
 from slackwater.catalog.arrival import Change
 from slackwater.physical.model import CostModel, EngineCost, RowsCost
+from slackwater.plan.codec import plan_from_json, plan_to_json
 from slackwater.plan.explain import explain
 from slackwater.plan.plan import Purpose
 from slackwater.plan.planner import Options
-from slackwater.plan.serialize import plan_from_json, plan_to_json
 from slackwater.rows.feedback import Day, History, Seen
 from slackwater.rows.learning import AGEING, DOUBT, MOST, solved
 from slackwater.simulation.simulator import Simulation, Simulator

@@ -17,6 +17,7 @@ from tests.compare import differences, rows_of, same
 from tests.strategies.scattered import ScatteredCost, prices_of
 
 from slackwater.bench.workloads import ArrivalPattern, Dataset, Workload, WorkloadQuery, split
+from slackwater.plan.codec import plan_from_json, plan_to_json
 from slackwater.plan.planner import Options
 from slackwater.rules import catalogue
 from slackwater.simulation.simulator import Simulation, Simulator
@@ -72,7 +73,7 @@ class Arriving:
         return self._answers[sql]
 
     def check(self, query: WorkloadQuery, setting: Setting) -> Simulation:
-        """Simulates a query; fails where a run delivers something else than batch."""
+        """Simulates a query; fails where a run delivers something else than batch, or its plan is not read back."""
         found = self.simulator.simulate(
             query.spark,
             weights=WEIGHTS,
@@ -80,6 +81,7 @@ class Arriving:
             options=Options(METHODS[setting.methods], model=prices_of(setting.seed), check_memo=True),
             batch=False,
         )
+        assert plan_from_json(plan_to_json(found.plan)) == found.plan
         delivering = range(1, len(SHARES) + 1) if setting.deliver == "every" else (len(SHARES),)
         for run, (result, answer) in enumerate(zip(found.results[1:], self.batch(query.spark), strict=True), start=1):
             assert (result is not None) is (run in delivering)

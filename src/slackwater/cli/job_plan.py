@@ -20,10 +20,10 @@ from slackwater.job.running.check_prices import Promised
 from slackwater.job.store.manifest import told_apart
 from slackwater.memo.show import show_memo
 from slackwater.plan.alternatives import Comparison, explain_alternatives
+from slackwater.plan.codec import plan_to_value
 from slackwater.plan.explain import explain as explained
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Planning
-from slackwater.plan.serialize import plan_to_value
 from slackwater.search.show import show_trace
 
 

@@ -12,9 +12,9 @@ from slackwater.cli.text import amount, plain_table
 from slackwater.job.cycle.carry import CarriedOver, Use
 from slackwater.job.cycle.replan import Proposal
 from slackwater.job.job import Job
+from slackwater.plan.codec import plan_to_value
 from slackwater.plan.explain import explain as explained
 from slackwater.plan.rests import rest_rows
-from slackwater.plan.serialize import plan_to_value
 
 
 @dataclass(frozen=True)

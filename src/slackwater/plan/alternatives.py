@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 from slackwater.algebra.relation import Query
 from slackwater.catalog.statistics import Statistics
+from slackwater.json_text import Json
 from slackwater.physical.unit import Unit
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Options, plan_queries
-from slackwater.plan.serialize import Json
 from slackwater.rules.catalogue import METHODS
 from slackwater.search.objective import Vector
 from slackwater.time.timeline import Timeline

@@ -44,8 +44,8 @@ from slackwater.job.store.manifest import (
 )
 from slackwater.job.store.pins import FilePin
 from slackwater.job.store.removal import GONE
+from slackwater.plan.codec import plan_from_json, plan_to_json
 from slackwater.plan.plan import ONLY, Plan
-from slackwater.plan.serialize import plan_from_json, plan_to_json
 
 
 class SourceColumns(Record):

@@ -1,0 +1,360 @@
+"""Plans as JSON, and back: `plan_from_json(plan_to_json(plan)) == plan`, every field and every relation.
+
+How a value is written and read follows from its type: a dataclass is an object of its fields, a tuple or a set a list,
+an enumeration one of its values, and a relation an object with the name of its operator. Columns and relations stand in
+two lists, numbered from zero; inputs come before the relations that read them, and what is shared stays shared. The
+version of the format is part of the text and is raised with every change after which older plans cannot be read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass, replace
+from enum import Enum
+from types import UnionType
+from typing import Final, NewType, TypeVar, cast, get_args, get_origin, get_type_hints
+
+from slackwater.algebra.relation import (
+    Aggregate,
+    Expand,
+    Filter,
+    Generate,
+    Join,
+    Limit,
+    Project,
+    Relation,
+    Scan,
+    Union,
+    Values,
+    Window,
+)
+from slackwater.algebra.scalar import Scalar
+from slackwater.algebra.schema import Column
+from slackwater.algebra.types import Type
+from slackwater.algebra.written import read_scalar, write_scalar
+from slackwater.errors import InternalError, Place, SlackwaterError, UserError
+from slackwater.json_text import Json, read_json
+from slackwater.physical.bill import Bill
+from slackwater.physical.unit import Unit
+from slackwater.plan.plan import Plan, Purpose, Step
+
+FORMAT: Final = "slackwater-plan"
+VERSION: Final = 5
+OPERATORS: Final = {
+    kind.__name__.lower(): kind
+    for kind in (Scan, Values, Filter, Project, Join, Aggregate, Expand, Window, Union, Limit, Generate)
+}
+"""The relations that a plan may hold; others have no place outside the memo."""
+PURPOSES: Final = {purpose.name.lower(): purpose for purpose in Purpose}
+OMITTED: Final[Mapping[type, Mapping[str, object]]] = {
+    Step: {"answers": "", "identity": None, "by_history": 1.0, "passing": ()}
+}
+"""Fields that are left out where they have their default."""
+PLAIN: Final = (bool, int, float, str)
+EXPECTED: Final[Mapping[type, str]] = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+    dict: "an object",
+}
+
+_HINTS: Final[dict[type, Mapping[str, object]]] = {}
+
+Entry = dict[str, Json]
+T = TypeVar("T")
+
+
+def plan_to_json(plan: Plan, *, indent: int | None = 1) -> str:
+    """The plan as text."""
+    return json.dumps(plan_to_value(plan), indent=indent, ensure_ascii=False)
+
+
+def plan_to_value(plan: Plan) -> Entry:
+    """The plan as a value of JSON. Costs in seconds of CPU are for programs: a plan is read without them."""
+    writer = _Writer()
+    steps: list[Json] = [{**writer.step(step), **_cpu_seconds(plan.unit, cost=step.cost)} for step in plan.steps]
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        **writer.record(replace(plan, steps=())),
+        **_cpu_seconds(plan.unit, rank=plan.rank, batch_rank=plan.batch_rank, cost=plan.cost),
+        "steps": steps,
+        "relations": writer.relations,
+        "columns": writer.columns,
+    }
+
+
+def plan_from_json(text: str, *, file: str | None = None) -> Plan:
+    """The plan that a text holds; a text that is damaged or of another version is refused with the reason."""
+    place = Place(file) if file else None
+    try:
+        value = read_json(text, file or "plan")
+    except UserError as error:
+        raise UserError(f"a plan that cannot be read: {error.message}", place=error.place) from None
+    if not isinstance(value, dict) or value.get("format") != FORMAT:
+        raise UserError("this JSON is not a plan", place=place, hint=f'a plan begins with "format": "{FORMAT}"')
+    if value.get("version") != VERSION:
+        hint = f"this Slackwater reads version {VERSION}: plan the query again"
+        raise UserError(f"a plan of version {value.get('version')!r}", place=place, hint=hint)
+    try:
+        return _Reader(value).plan()
+    except (ValueError, TypeError, RecursionError, SlackwaterError) as error:
+        raise UserError(f"a damaged plan: {error}", place=place, hint="plan the query again") from None
+
+
+def _cpu_seconds(unit: Unit, **costs: float | tuple[float, ...]) -> Entry:
+    """Costs in seconds of CPU, where that is what they count."""
+    if unit is not Unit.CPU:
+        return {}
+    return {
+        f"{name}_cpu_s": [unit.cpu_s(each) for each in cost] if isinstance(cost, tuple) else unit.cpu_s(cost)
+        for name, cost in costs.items()
+    }
+
+
+def _hints(kind: type) -> Mapping[str, object]:
+    """The fields of a dataclass and their types, in order."""
+    if kind not in _HINTS:
+        hints = get_type_hints(kind)
+        _HINTS[kind] = {each.name: hints[each.name] for each in fields(kind)}
+    return _HINTS[kind]
+
+
+def _inputs(kind: type) -> list[str]:
+    """The fields of an operator that hold relations."""
+    return [name for name, hint in _hints(kind).items() if hint in (Relation, tuple[Relation, ...])]
+
+
+class _Writer:
+    """Writes values by their types, and numbers columns and relations."""
+
+    def __init__(self) -> None:
+        self.columns: list[Json] = []
+        self.relations: list[Json] = []
+        self._column_numbers: dict[tuple[str, str, str], int] = {}
+        self._relation_numbers: dict[int, int] = {}
+        self._alive: list[Relation] = []
+
+    def json(self, value: object) -> Json:
+        match value:
+            case Column():
+                return self._column(value)
+            case Relation():
+                return self._relation(value)
+            case Scalar():
+                return self._scalar(value)
+            case Type():
+                return value.text
+            case Bill():
+                return list(value)
+            case Purpose():
+                return value.name.lower()
+            case Enum():
+                return self.json(value.value)
+            case None | bool() | int() | float() | str():
+                return value
+            case tuple() | list():
+                return [self.json(each) for each in value]
+            case frozenset():
+                return [self.json(each) for each in sorted(value)]
+            case dict():
+                return {str(key): self.json(each) for key, each in value.items()}
+            case _:
+                if not is_dataclass(value):
+                    raise InternalError(f"{type(value).__name__} has no place in a plan's JSON")
+                return self.record(value)
+
+    def record(self, value: object, *left_out: str) -> Entry:
+        """A dataclass as an object of its fields."""
+        names = (name for name in _hints(type(value)) if name not in left_out)
+        return {name: self.json(getattr(value, name)) for name in names}
+
+    def step(self, step: Step) -> Entry:
+        """A step; the columns that its state is partitioned by are positions in its relation."""
+        defaults = [name for name, default in OMITTED[Step].items() if getattr(step, name) == default]
+        return {**self.record(step, *defaults), "by": [step.relation.columns.index(column) for column in step.by]}
+
+    def _relation(self, root: Relation) -> int:
+        """The number of a relation; its inputs are written first, each object once."""
+        for node in root.walk():
+            if id(node) not in self._relation_numbers:
+                entry = self._operator(node)
+                self._relation_numbers[id(node)] = len(self.relations)
+                self.relations.append(entry)
+                self._alive.append(node)
+        return self._relation_numbers[id(root)]
+
+    def _operator(self, node: Relation) -> Entry:
+        name = type(node).__name__.lower()
+        if name not in OPERATORS:
+            raise InternalError(f"a plan's relation holds {type(node).__name__}, which has no place outside the memo")
+        inputs = [self._relation_numbers[id(below)] for below in node.inputs]
+        rest = self.record(node, *_inputs(type(node)))
+        if isinstance(node, Scan):  # what is known of its table stands beside the table's name
+            rest = {**rest, "table": node.table.name, **self.record(node.table, "name")}
+        return {"operator": name, **({"inputs": inputs} if inputs else {}), **rest}
+
+    def _column(self, column: Column) -> int:
+        key = (str(column.id), column.name, column.type.text)
+        if key not in self._column_numbers:
+            self._column_numbers[key] = len(self.columns)
+            self.columns.append(self.record(column))
+        return self._column_numbers[key]
+
+    def _scalar(self, scalar: Scalar) -> Json:
+        written = self.json(write_scalar(scalar))
+        if isinstance(written, str) and not scalar.columns:
+            return written
+        columns = [self._column(column) for column in sorted(scalar.columns, key=lambda c: c.id)]
+        return {"sql" if isinstance(written, str) else "tree": written, "columns": columns}
+
+
+class _Reader:
+    """Reads values by their types. What is damaged is a ValueError that names its place in the plan."""
+
+    def __init__(self, value: Mapping[str, object]) -> None:
+        self._value = {"unit": Unit.CPU.value, **value}
+        self._columns: list[Column] = []
+        self._relations: list[Relation] = []
+        self._own: Mapping[object, Callable[[object, str], object]] = {
+            Column: self._column,
+            Relation: lambda value, place: self._relations[_position(value, len(self._relations), "relation", place)],
+            Scalar: self._scalar,
+            Type: lambda value, place: Type(_plain(value, str, place)),
+            Bill: self._bill,
+            Purpose: lambda value, place: _choice(value, PURPOSES, place),
+            Step: self._step,
+        }
+
+    def plan(self) -> Plan:
+        for number, entry in enumerate(_list(_member(self._value, "columns", ""), "columns")):
+            self._columns.append(self._record(entry, Column, f"columns[{number}]"))
+        for number, entry in enumerate(_list(_member(self._value, "relations", ""), "relations")):
+            self._relations.append(self._operator(entry, f"relations[{number}]"))
+        plan = self._record(self._value, Plan, "")
+        for vector in (plan.cost, plan.batch_cost, *((plan.weights,) if plan.weights else ())):
+            if len(vector) != len(plan.times):
+                raise ValueError(f"{len(vector)} numbers for {len(plan.times)} runs")
+        for step in plan.steps:
+            if step.run not in plan.runs:
+                raise ValueError(f"a step of run {step.run}, there are {len(plan.times)}")
+        return plan
+
+    def _read(self, value: object, hint: object, place: str) -> object:
+        if own := self._own.get(hint):
+            return own(value, place)
+        if isinstance(hint, NewType):
+            return self._read(value, hint.__supertype__, place)
+        origin, arguments = get_origin(hint), get_args(hint)
+        if origin is tuple and arguments[-1] is not Ellipsis:
+            return self._pair(value, arguments, place)
+        if origin in (tuple, frozenset):
+            found = self._each(value, arguments[0], place)
+            return tuple(found) if origin is tuple else frozenset(found)
+        if origin is UnionType:
+            return None if value is None else self._read(value, arguments[0], place)
+        if not isinstance(hint, type):
+            raise InternalError(f"{hint} has no place in a plan's JSON")
+        if issubclass(hint, Enum):
+            return _choice(value, {str(member.value): member for member in hint}, place)
+        return _plain(value, hint, place) if hint in PLAIN else self._record(value, hint, place)
+
+    def _each(self, value: object, hint: object, place: str) -> Iterator[object]:
+        return (self._read(item, hint, f"{place}[{n}]") for n, item in enumerate(_list(value, place)))
+
+    def _pair(self, value: object, hints: tuple[object, ...], place: str) -> tuple[object, ...]:
+        items = _list(value, place)
+        if len(items) != len(hints):
+            raise ValueError(f"{place}: {len(items)} values in place of {len(hints)}")
+        return tuple(self._read(item, hint, place) for item, hint in zip(items, hints, strict=True))
+
+    def _record(self, value: object, kind: type[T], place: str) -> T:
+        entry = _object(value, place)
+        omitted = OMITTED.get(kind, {})
+        names = {name: hint for name, hint in _hints(kind).items() if name in entry or name not in omitted}
+        inside = f"{place}." if place else ""
+        found = {n: self._read(_member(entry, n, place), hint, f"{inside}{n}") for n, hint in names.items()}
+        with _at(place):
+            return kind(**found)
+
+    def _step(self, value: object, place: str) -> Step:
+        entry = _object(value, place)
+        step = self._record({**entry, "by": []}, Step, place)
+        columns, by = step.relation.columns, _list(_member(entry, "by", place), place)
+        return replace(step, by=tuple(columns[_position(each, len(columns), "column", place)] for each in by))
+
+    def _operator(self, value: object, place: str) -> Relation:
+        entry = _object(value, place)
+        kind: type[Relation] = _choice(_member(entry, "operator", place), OPERATORS, place)
+        inputs, names = _list(entry.get("inputs", []), place), _inputs(kind)
+        if kind is Union:
+            return self._record({**entry, "branches": inputs}, Union, place)
+        if len(inputs) != len(names):
+            raise ValueError(f"{place}: {len(inputs)} inputs, {kind.__name__.lower()} has {len(names)}")
+        if kind is Scan:
+            entry = {**entry, "table": {**entry, "name": _member(entry, "table", place)}}
+        return self._record({**entry, **dict(zip(names, inputs, strict=True))}, kind, place)
+
+    def _column(self, value: object, place: str) -> Column:
+        return self._columns[_position(value, len(self._columns), "column", place)]
+
+    def _scalar(self, value: object, place: str) -> Scalar:
+        entry = {"sql": value, "columns": []} if isinstance(value, str) else _object(value, place)
+        columns = [self._column(each, place) for each in _list(_member(entry, "columns", place), place)]
+        with _at(place):
+            return read_scalar(_member(entry, "sql" if "sql" in entry else "tree", place), columns)
+
+    def _bill(self, value: object, place: str) -> Bill:
+        with _at(place):
+            return Bill(*(_plain(each, float, place) for each in _list(value, place)))
+
+
+@contextmanager
+def _at(place: str) -> Iterator[None]:
+    """Says where something was that its constructor refuses."""
+    try:
+        yield
+    except (TypeError, SlackwaterError) as error:
+        raise ValueError(f"{place}: {error}") from None
+
+
+def _wrong(expected: str, value: object, place: str) -> ValueError:
+    return ValueError(f"{place or 'plan'}: {expected} was expected, not {str(value)[:60]}")
+
+
+def _plain(value: object, kind: type[T], place: str) -> T:
+    kinds = (int, float) if kind is float else kind
+    if not isinstance(value, kinds) or (isinstance(value, bool) and kind is not bool):
+        raise _wrong(EXPECTED[kind], value, place)
+    return cast(T, value)
+
+
+def _choice(value: object, choices: Mapping[str, T], place: str) -> T:
+    if not isinstance(value, str) or value not in choices:
+        raise _wrong(f"one of {', '.join(choices)}", value, place)
+    return choices[value]
+
+
+def _position(value: object, count: int, what: str, place: str) -> int:
+    number = _plain(value, int, place)
+    if not 0 <= number < count:
+        raise ValueError(f"{place}: no {what} {number}, there are {count}")
+    return number
+
+
+def _list(value: object, place: str) -> list[object]:
+    return _plain(value, list, place)
+
+
+def _object(value: object, place: str) -> dict[str, object]:
+    return _plain(value, dict, place)
+
+
+def _member(entry: Mapping[str, object], name: str, place: str) -> object:
+    if name not in entry:
+        raise ValueError(f"{place or 'plan'}: `{name}` is missing")
+    return entry[name]
