@@ -31,7 +31,7 @@ from slackwater.physical.distribution import (
 )
 from slackwater.physical.operators import NO_WORK, Way, Work, may_broadcast, reduced_below
 from slackwater.rows.estimate import Estimate
-from slackwater.rows.join_selectivity import match_of
+from slackwater.rows.join_selectivity import join_selectivity
 from slackwater.time.forms import Form
 
 Rows = Callable[[Relation], Estimate]
@@ -169,7 +169,7 @@ class Layouts:
     def _reduced(self, right: Way, join: Join) -> Way:
         """What is done for the right side of a join once its left side has reduced it."""
         fewer = set(reduced_below(join.right, join.condition.columns & frozenset(join.right.columns)))
-        share = match_of(join, self.rows(join.left), self.rows(join.right)).right_hit
+        share = join_selectivity(join, self.rows(join.left), self.rows(join.right)).right_hit
         works = tuple(work.of_share(share) if work.of in fewer else work for work in right.works)
         return Way(works, right.demands, sum(work.price for work in works))
 

@@ -48,7 +48,7 @@ from slackwater.physical.operators import (
 )
 from slackwater.physical.unit import Unit
 from slackwater.rows.estimate import Estimate
-from slackwater.rows.join_selectivity import has_equality, match_of
+from slackwater.rows.join_selectivity import has_equality, join_selectivity
 from slackwater.rows.width import row_width, type_width
 from slackwater.time.forms import Form, Kind
 from slackwater.time.version import OLD
@@ -360,7 +360,7 @@ class EngineCost:
         few = left.rows <= min(self.broadcast_rows, REDUCES * right.rows) and right.rows >= WORTH_REDUCING
         if not (self.told and few and may_reduce(join)):
             return ()
-        met = right.rows * match_of(join, left, right).right_hit
+        met = right.rows * join_selectivity(join, left, right).right_hit
         cpu = rate.probe * (right.rows + left.rows) + (rate.emit + rate.shuffle + rate.build) * met
         held = row_width(join.right) * met
         used = Resources(cpu + rate.emit * rows(join).rows, network=held, memory=held, fixed=self.exchanging)

@@ -30,7 +30,7 @@ from slackwater.algebra.relation import (
 )
 from slackwater.algebra.schema import Column
 from slackwater.rows.estimate import Estimate, Keys, Spread, drawn
-from slackwater.rows.join_selectivity import Match, key_values, match_of
+from slackwater.rows.join_selectivity import JoinSelectivity, join_selectivity, key_values
 from slackwater.rows.selectivity import EACH, backed_off, select, spread_of
 from slackwater.rows.skew import moments, once_each
 from slackwater.rules.intra.merges import COPY
@@ -102,7 +102,7 @@ class Estimator:
     @_of.register
     def _(self, relation: Join) -> Estimate:
         left, right = self.of(relation.left), self.of(relation.right)
-        met = match_of(relation, left, right).times(self.factor(relation), relation.kind, left, right)
+        met = join_selectivity(relation, left, right).times(self.factor(relation), relation.kind, left, right)
         inner = left.rows * right.rows * met.pair
         alone = left.rows * (1.0 - met.left_hit)
         match relation.kind:
@@ -264,7 +264,7 @@ def _paired(
     join: Join,
     left: Estimate,
     right: Estimate,
-    met: Match,
+    met: JoinSelectivity,
     inner: float,
     left_alone: float | None = None,
     right_alone: float | None = None,

@@ -28,7 +28,7 @@ from slackwater.algebra.relation import (
 from slackwater.algebra.schema import Column
 from slackwater.rows.cardinality import Essential, group_count
 from slackwater.rows.estimate import NO_CHANGES, Changes, Estimate, drawn
-from slackwater.rows.join_selectivity import Match, match_of
+from slackwater.rows.join_selectivity import JoinSelectivity, join_selectivity
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +163,8 @@ def _touched_share(keys: list[Column], below: Step) -> float:
 
 
 def _join(node: Join, left: Step, right: Step, before: Estimate, after: Estimate, factor: float) -> Changes:
-    old = match_of(node, left.before, right.before).times(factor, node.kind, left.before, right.before)
-    new = match_of(node, left.after, right.after).times(factor, node.kind, left.after, right.after)
+    old = join_selectivity(node, left.before, right.before).times(factor, node.kind, left.before, right.before)
+    new = join_selectivity(node, left.after, right.after).times(factor, node.kind, left.after, right.after)
     match node.kind:
         case JoinKind.INNER:
             return _inner(left, right, old, new)
@@ -185,7 +185,7 @@ def _join(node: Join, left: Step, right: Step, before: Estimate, after: Estimate
             )
 
 
-def _inner(left: Step, right: Step, old: Match, new: Match) -> Changes:
+def _inner(left: Step, right: Step, old: JoinSelectivity, new: JoinSelectivity) -> Changes:
     """Pairs that go are those of rows that go; pairs that come are what is missing to the new version."""
     pairs_before = left.before.rows * right.before.rows * old.pair
     pairs_after = left.after.rows * right.after.rows * new.pair

@@ -1,8 +1,8 @@
 """What an estimate is: rows, how columns are spread over them, and what of a change comes, changes and goes.
 
 Columns are asked for one at a time and worked out when asked, down to the statistics of the base table, so an estimate
-of a wide relation costs no more than the columns that matter. Read next: `selectivity` for predicates, `matching` for
-join conditions, `cardinality` for operators, `changes` for deltas.
+of a wide relation costs no more than the columns that matter. Read next: `selectivity` for predicates,
+`join_selectivity` for join conditions, `cardinality` for operators, `changes` for deltas.
 """
 
 from __future__ import annotations

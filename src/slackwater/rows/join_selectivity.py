@@ -29,10 +29,10 @@ Pairs = list[tuple[Scalar, Scalar]]
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """How two inputs meet: the chance of a pair, and that a row meets at least one row of the other side.
+class JoinSelectivity:
+    """The chance that a pair of rows meets the condition, and that a row has at least one partner on the other side.
 
-    A side is `single` where no row of it meets more than one of the other.
+    A side is `single` where no row of it has more than one partner.
     """
 
     pair: float
@@ -41,7 +41,7 @@ class Match:
     left_single: bool = False
     right_single: bool = False
 
-    def times(self, factor: float, kind: JoinKind, left: Estimate, right: Estimate) -> Match:
+    def times(self, factor: float, kind: JoinKind, left: Estimate, right: Estimate) -> JoinSelectivity:
         """So many times as many matches, of an anti join so many times as many rows without one.
 
         No row matches more often than always, and no row of a single side more than one.
@@ -101,7 +101,7 @@ def key_values(join: Join, left: Estimate, right: Estimate) -> dict[Column, floa
     return found
 
 
-def match_of(join: Join, left: Estimate, right: Estimate) -> Match:
+def join_selectivity(join: Join, left: Estimate, right: Estimate) -> JoinSelectivity:
     """The chance that a pair of rows matches, and that a row of one side matches any of the other."""
     parts = _parts(join)
     rest = 1.0
@@ -109,11 +109,11 @@ def match_of(join: Join, left: Estimate, right: Estimate) -> Match:
         both = _side_by_side(left, right, parts.left)
         rest = math.prod(select(part, both).share for part in parts.rest)
     if not parts.pairs:
-        return Match(rest, 1.0 - none_of(rest, right.rows), 1.0 - none_of(rest, left.rows))
+        return JoinSelectivity(rest, 1.0 - none_of(rest, right.rows), 1.0 - none_of(rest, left.rows))
     equal, reach, left_unique, right_unique = _equal_pairs(parts.pairs, left, right)
     left_hit = _hit(reach, rest, right, [other for _, other in parts.pairs])
     right_hit = _hit(reach, rest, left, [one for one, _ in parts.pairs])
-    return Match(equal * rest, left_hit, right_hit, right_unique, left_unique)
+    return JoinSelectivity(equal * rest, left_hit, right_hit, right_unique, left_unique)
 
 
 def _side_by_side(left: Estimate, right: Estimate, left_columns: frozenset[Column]) -> Estimate:

@@ -1,4 +1,4 @@
-"""What share of rows a predicate keeps; `matching` says what share of pairs a join condition does.
+"""What share of rows a predicate keeps; `join_selectivity` says what share of pairs a join condition does.
 
 Equality keeps 1/V, a range its part of the column's range, a list its length over V, unless more is known of a
 column's values (`cost.skew`); a test for null keeps the share of nulls. Several ranges of one column are one range.
