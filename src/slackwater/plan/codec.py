@@ -323,7 +323,7 @@ def _at(place: str) -> Iterator[None]:
 
 
 def _wrong(expected: str, value: object, place: str) -> ValueError:
-    return ValueError(f"{place or 'plan'}: {expected} was expected, not {str(value)[:60]}")
+    return ValueError(f"{place}: {expected} was expected, not {str(value)[:60]}")
 
 
 def _plain(value: object, kind: type[T], place: str) -> T:
@@ -356,5 +356,5 @@ def _object(value: object, place: str) -> dict[str, object]:
 
 def _member(entry: Mapping[str, object], name: str, place: str) -> object:
     if name not in entry:
-        raise ValueError(f"{place or 'plan'}: `{name}` is missing")
+        raise ValueError(f"{place}: `{name}` is missing" if place else f"`{name}` is missing")
     return entry[name]
