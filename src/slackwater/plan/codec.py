@@ -102,7 +102,7 @@ def plan_from_json(text: str, *, file: str | None = None) -> Plan:
         raise UserError(f"a plan of version {value.get('version')!r}", place=place, hint=hint)
     try:
         return _Reader(value).plan()
-    except (ValueError, TypeError, RecursionError, SlackwaterError) as error:
+    except (ValueError, TypeError, LookupError, RecursionError, SlackwaterError) as error:
         raise UserError(f"a damaged plan: {error}", place=place, hint="plan the query again") from None
 
 
@@ -176,7 +176,7 @@ class _Writer:
     def step(self, step: Step) -> Entry:
         """A step; the columns that its state is partitioned by are positions in its relation."""
         defaults = [name for name, default in OMITTED[Step].items() if getattr(step, name) == default]
-        return {**self.record(step, *defaults), "by": [step.relation.columns.index(column) for column in step.by]}
+        return {**self.record(step, "by", *defaults), "by": [step.relation.columns.index(column) for column in step.by]}
 
     def _relation(self, root: Relation) -> int:
         """The number of a relation; its inputs are written first, each object once."""
@@ -251,7 +251,7 @@ class _Reader:
             return self._read(value, hint.__supertype__, place)
         origin, arguments = get_origin(hint), get_args(hint)
         if origin is tuple and arguments[-1] is not Ellipsis:
-            return self._pair(value, arguments, place)
+            return self._tuple(value, arguments, place)
         if origin in (tuple, frozenset):
             found = self._each(value, arguments[0], place)
             return tuple(found) if origin is tuple else frozenset(found)
@@ -266,7 +266,7 @@ class _Reader:
     def _each(self, value: object, hint: object, place: str) -> Iterator[object]:
         return (self._read(item, hint, f"{place}[{n}]") for n, item in enumerate(_list(value, place)))
 
-    def _pair(self, value: object, hints: tuple[object, ...], place: str) -> tuple[object, ...]:
+    def _tuple(self, value: object, hints: tuple[object, ...], place: str) -> tuple[object, ...]:
         items = _list(value, place)
         if len(items) != len(hints):
             raise ValueError(f"{place}: {len(items)} values in place of {len(hints)}")
