@@ -75,6 +75,10 @@ class StateError(UserError):
     """A file that a job keeps is missing or damaged, or cannot be written."""
 
 
+class RuleError(UserError):
+    """A rule that a user brought is wrong: which one, in what, and what to do."""
+
+
 class InternalError(SlackwaterError):
     """An invariant of ours does not hold; never the user's fault."""
 

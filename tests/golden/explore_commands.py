@@ -24,14 +24,14 @@ from slackwater.algebra.show import show
 from slackwater.memo.check import MemoCheck
 from slackwater.memo.group import Group
 from slackwater.memo.memo import Memo
-from slackwater.rules.catalogue import EXPLORE_RULES
+from slackwater.rules.catalogue import RELATIONAL_RULES
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.relational import RelationalExplorer
 from slackwater.sql.emit import emit
 from slackwater.time.forms import GroupLeaf
 from slackwater.time.version import ChangingTables
 
-NAMES = frozenset(rule.name for rule in EXPLORE_RULES)
+NAMES = frozenset(rule.name for rule in RELATIONAL_RULES)
 
 
 @command("explore", "fired", "not-fired", "rules")
@@ -42,7 +42,7 @@ def show_explored(cell: Cell) -> str:
     memo.insert(canonical(normalize(bound(cell))).relation)
     check = MemoCheck(memo)
     explorer = RelationalExplorer(
-        memo, tuple(rule for rule in EXPLORE_RULES if rule.name in named), after_firing=check.changed
+        memo, tuple(rule for rule in RELATIONAL_RULES if rule.name in named), after_firing=check.changed
     )
     explorer.explore()
     check.whole()

@@ -37,7 +37,7 @@ from slackwater.plan.codec import plan_from_json, plan_to_json
 from slackwater.plan.explain import explain
 from slackwater.plan.plan import ONLY
 from slackwater.plan.planner import Options, Planning, plan_query
-from slackwater.rules.catalogue import EXPLORE_RULES, RULES, RuleBook
+from slackwater.rules.catalogue import FORM_RULES, RULES, RuleBook
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.explore import Explorer
 from slackwater.search.objective import LastRunFirst
@@ -46,8 +46,7 @@ from slackwater.time.timeline import Timeline
 from slackwater.time.version import OLD, ChangingTables
 
 PROBLEM = ("schedule", "weights", "deliver", "method", "disable", "cost", "objective")
-FORM_RULES = frozenset(rule.name for rule in RULES)
-ALL_RULES = FORM_RULES | {rule.name for rule in EXPLORE_RULES}
+ALL_RULES = frozenset(rule.name for rule in RULES)
 
 
 def rules_named(cell: Cell, option: str, known: frozenset[str] = ALL_RULES) -> tuple[str, ...]:
@@ -155,7 +154,9 @@ def show_growth(cell: Cell) -> str:
     assert part is not None
     shown["step 2: the inner join is the part of the outer join that nothing retracts"] = show_memo(memo)
     tables = memo[part.group].tables
-    one_rule = RuleBook.of(("maintain",), FORM_RULES - {"delta_of_inner_join", "snapshot_of_operator"})
+    one_rule = RuleBook.of(
+        ("maintain",), {rule.name for rule in FORM_RULES} - {"delta_of_inner_join", "snapshot_of_operator"}
+    )
     Explorer(memo, one_rule).explore(memo.delta(part.group, OLD, tables))
     shown["step 3: the delta of that inner join"] = show_memo(memo)
     Explorer(memo, RuleBook.of(("maintain", "hold-back"))).explore(memo.snapshot(join.group, tables))

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from tests.golden.test_golden import CELLS
 
-from slackwater.rules.catalogue import EXPLORE_RULES
-from slackwater.rules.explore.rule import ExploreRule
+from slackwater.rules.catalogue import RELATIONAL_RULES
+from slackwater.rules.rule import Rule
 
 
 def _named_by(option: str) -> set[str]:
     return {name for cell in CELLS if cell.command == "explore" for name in cell.option(option)}
 
 
-@pytest.mark.parametrize("rule", EXPLORE_RULES, ids=lambda rule: rule.name)
-def test_rule_is_covered(rule: ExploreRule) -> None:
+@pytest.mark.parametrize("rule", RELATIONAL_RULES, ids=lambda rule: rule.name)
+def test_rule_is_covered(rule: Rule) -> None:
     assert "=" in rule.law, "the first line of the docstring is an equation"
     assert rule.name in _named_by("fired"), "no cell with fired= shows what it finds"
     assert rule.name in _named_by("not-fired"), "no cell with not-fired= shows it refrain"

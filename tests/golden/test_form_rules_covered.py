@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.golden.test_golden import CELLS
 
-from slackwater.rules.catalogue import METHODS, RULES
-from slackwater.rules.form_rule import FormRule
+from slackwater.rules.catalogue import FORM_RULES, METHODS
+from slackwater.rules.rule import Rule
 
 PLANS = [cell for cell in CELLS if cell.command == "plan"]
 
@@ -15,8 +15,8 @@ def _named_by(*options: str) -> set[str]:
     return {name for cell in PLANS for option in options for name in cell.option(option)}
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_rule_is_covered(rule: FormRule) -> None:
+@pytest.mark.parametrize("rule", FORM_RULES, ids=lambda rule: rule.name)
+def test_rule_is_covered(rule: Rule) -> None:
     assert rule.law, "the first line of the docstring is the law"
     assert rule.name in _named_by("expect", "fired"), "no cell with expect= or fired= shows it at work"
     assert rule.name in _named_by("expect-not", "not-fired"), "no cell with expect-not= or not-fired= shows it refrain"

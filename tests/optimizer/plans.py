@@ -23,13 +23,13 @@ from slackwater.physical.layouts import Rows
 from slackwater.physical.model import CostModel
 from slackwater.plan.narrow import columns_read
 from slackwater.plan.planner import Options
-from slackwater.rules.catalogue import EXPLORE_RULES, METHODS, RULES
+from slackwater.rules.catalogue import METHODS, RULES
 from slackwater.rules.generate.snapshots import snapshot_of_operator
 from slackwater.search.objective import Custom, LastRunFirst, Objective, Vector
 from slackwater.simulation.simulator import Simulator
 from slackwater.time.forms import Form, Kind
 
-SWITCHES = tuple(r.name for r in RULES if r is not snapshot_of_operator) + tuple(r.name for r in EXPLORE_RULES)
+SWITCHES = tuple(rule.name for rule in RULES if rule is not snapshot_of_operator)
 SUBSETS: Sequence[tuple[str, ...] | None] = (None, *((name,) for name in METHODS), ("maintain", "hold-back"), None, ())
 
 

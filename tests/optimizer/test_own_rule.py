@@ -23,7 +23,9 @@ from slackwater.algebra.types import BIGINT
 from slackwater.errors import UserError
 from slackwater.physical.model import EngineCost, Prices
 from slackwater.rules import catalogue
-from slackwater.rules.form_rule import Goal, generates
+from slackwater.rules.declare import generates
+from slackwater.rules.goal import Goal
+from slackwater.rules.rule import Stage
 from slackwater.rules.signed import all_of
 from slackwater.time.forms import GroupLeaf, Kind
 
@@ -94,8 +96,8 @@ def test_two_rules_of_one_name_are_refused() -> None:
 
 def test_a_rule_about_relations_takes_part_too() -> None:
     swapped = replace(catalogue.EXPLORE_RULES[0], name="mine")
-    assert catalogue.RuleBook.of(extra=[swapped]).relational[-1] is swapped
-    assert swapped not in catalogue.RuleBook.of(extra=[swapped], disable=["mine"]).relational
+    assert catalogue.RuleBook.of(extra=[swapped]).of_stage(Stage.EXPLORE)[-1] is swapped
+    assert swapped not in catalogue.RuleBook.of(extra=[swapped], disable=["mine"]).rules
 
 
 def test_an_entry_point_that_is_no_rule_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

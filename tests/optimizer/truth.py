@@ -30,7 +30,7 @@ from slackwater.errors import InternalError
 from slackwater.memo.group import Alternative, Group
 from slackwater.memo.positive import positive_part
 from slackwater.plan.planner import Options, Planning, plan_query
-from slackwater.rules.form_rule import Goal
+from slackwater.rules.goal import Goal
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.rules.partials import Partials
 from slackwater.rules.signed import all_of, negated, weighted

@@ -9,7 +9,7 @@ from slackwater.bench.workloads import parse_pattern, tpch
 from slackwater.bench.workloads.sizes import workload_statistics
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Options, plan_query
-from slackwater.rules.catalogue import EXPLORE_RULES
+from slackwater.rules.catalogue import RELATIONAL_RULES
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline
@@ -24,5 +24,5 @@ def at_scale_one(number: int, *, as_given: bool = False) -> Plan:
     statistics = workload_statistics(work, 1, parse_pattern("60/20/20", work.tables))
     query = canonical(normalize(bind(work.queries()[number].spark, work.catalog())))
     timeline = Timeline.of(["14:00", "19:00", "24:00"], WEIGHTS)
-    options = Options(disable=tuple(rule.name for rule in EXPLORE_RULES)) if as_given else Options()
+    options = Options(disable=tuple(rule.name for rule in RELATIONAL_RULES)) if as_given else Options()
     return plan_query(query, statistics, timeline, options).plan

@@ -20,15 +20,17 @@ from typing import Final
 from slackwater.algebra.relation import Limit, Query, Relation, Scan
 from slackwater.catalog.statistics import Statistics
 from slackwater.errors import UserError, did_you_mean
-from slackwater.memo.group import Alternative
+from slackwater.memo.group import Alternative, RuleFlags
 from slackwater.plan.gc_paused import gc_paused
 from slackwater.plan.plan import ONLY
 from slackwater.plan.planner import Exploration, Options, Planning, choose_plan
 from slackwater.plan.seed import seeded_memo
-from slackwater.rules.form_rule import FormRule, Goal, converts
+from slackwater.rules.declare import converts
+from slackwater.rules.goal import Goal
 from slackwater.rules.intra.merges import consolidated
+from slackwater.rules.rule import Found, Rule, Stage
 from slackwater.rules.signed import all_of, weighted
-from slackwater.search.explore import LAST_RESORT, Explorer
+from slackwater.search.explore import Explorer, is_last_resort
 from slackwater.search.relational import RelationalExplorer
 from slackwater.search.trace import Trace
 from slackwater.time.forms import WEIGHT, Form, Kind
@@ -39,7 +41,7 @@ PRUNING, GUIDANCE, SYMMETRY = SPEED_UPS = ("pruning", "guidance", "symmetry")
 
 
 @converts(Kind.SNAPSHOT)
-def merge_from_between(goal: Goal, node: Relation) -> Iterator[Relation]:
+def merge_from_between(goal: Goal, node: Relation) -> Iterator[Found]:
     """R'  =  R@m +# ΔR(m → new), for every version m in which one table less is new
 
     Costs no less than merging with the old snapshot, of which R@m is made itself.
@@ -54,18 +56,18 @@ def merge_from_between(goal: Goal, node: Relation) -> Iterator[Relation]:
             together = all_of((*columns, WEIGHT), [weighted(before), change])
             yield consolidated(together, columns, unique=bool(goal.group.properties.keys))
         else:
-            yield all_of(columns, [before, change])
+            yield [before, change]
 
 
 @converts(Kind.DELTA)
-def put_together_deltas(goal: Goal, node: Relation) -> Iterator[Relation]:
+def put_together_deltas(goal: Goal, node: Relation) -> Iterator[Found]:
     """ΔR  =  ΔR(old → m) +# ΔR(m → new), for every version m in which one table less is new"""
     if isinstance(node, (Scan, Limit)):
         return
     for between in _one_table_less(goal.form.until, goal.form.since):
         first = goal.memo.delta(goal.form.group, goal.form.since, between)
         second = goal.memo.delta(goal.form.group, between, goal.form.until)
-        yield all_of(goal.form.columns, [first, second])
+        yield [first, second]
 
 
 def _one_table_less(until: Mask, since: Mask) -> Iterator[Mask]:
@@ -95,14 +97,14 @@ class SlowExplorer(Explorer):
         self._excess += [(form, alternative) for alternative in more]
         return [*found, *more]
 
-    def _unpromising(self, form: Form, found: list[Alternative]) -> list[FormRule]:
+    def _unpromising(self, form: Form, found: list[Alternative]) -> list[Rule]:
         if not found or form.partial or (form.signed and not self.memo[form.group].has_deltas):
             return []
-        rules: list[FormRule] = []
-        if PRUNING in self.without and all(alternative.rule != LAST_RESORT for alternative in found):
-            rules += [rule for rule in self.rules.for_form(form) if rule.name == LAST_RESORT]
+        rules: list[Rule] = []
+        if PRUNING in self.without and not any(map(is_last_resort, found)):
+            rules += [rule for rule in self.rules.for_form(form) if rule.flags & RuleFlags.LAST_RESORT]
         if GUIDANCE in self.without:
-            rules += [rule for rule in _UNGUIDED if rule.kind is form.kind]
+            rules += [rule for rule in _UNGUIDED if rule.pattern.kind is form.kind]
         return rules
 
 
@@ -131,7 +133,7 @@ class SlowPlanner:
         started = thread_time()
         memo, roots = seeded_memo(queries, statistics)
         trace, rules = Trace(), options.rules
-        RelationalExplorer(memo, rules.relational, trace).explore()
+        RelationalExplorer(memo, rules.of_stage(Stage.REWRITE, Stage.EXPLORE), trace).explore()
         explorer = SlowExplorer(memo, rules, trace, budget=options.budget, without=frozenset(self.without))
         explorer.explore(*roots.values())
         return Exploration(queries, memo, trace, roots, thread_time() - started)

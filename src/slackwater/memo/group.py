@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Flag, auto
 
 from slackwater.algebra.properties import Columns, Properties
 from slackwater.algebra.relation import Relation
 from slackwater.algebra.schema import Column
 from slackwater.time.forms import Form, GroupId, GroupLeaf
 from slackwater.time.version import Mask
+
+
+class RuleFlags(Flag):
+    """What the search must know of a rule beyond its pattern, and of each alternative that the rule has found."""
+
+    NONE = 0
+    MAKES_BATCH = auto()
+    """It makes the batch plan: snapshots from snapshots."""
+    LAST_RESORT = auto()
+    """It is tried only where no other rule finds anything."""
+    SUMS_OWN_DELTAS = auto()
+    """It adds up deltas of the relation itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +32,8 @@ class Alternative:
     rule: str
     through: str = ""
     """The rule that found the operator the alternative computes, where it is not the one that was written."""
+    flags: RuleFlags = RuleFlags.NONE
+    """Those of its rule."""
 
     def leaves(self) -> tuple[Form, ...]:
         """The forms it reads, each once, in order of appearance."""

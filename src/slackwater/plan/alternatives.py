@@ -14,16 +14,17 @@ from dataclasses import dataclass, replace
 from slackwater.algebra.relation import Query
 from slackwater.catalog.statistics import Statistics
 from slackwater.json_text import Json
+from slackwater.memo.group import RuleFlags
 from slackwater.physical.unit import Unit
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Options, plan_queries
-from slackwater.rules.catalogue import METHODS
+from slackwater.rules.catalogue import METHODS, RULES
 from slackwater.search.objective import Vector
 from slackwater.time.timeline import Timeline
 
 ALL = "all methods"
 BATCH = "batch"
-BATCH_RULES = ("snapshot_of_operator",)
+BATCH_RULES = tuple(rule.name for rule in RULES if rule.flags & RuleFlags.MAKES_BATCH)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,9 @@ from slackwater.plan.seed import seeded_memo
 from slackwater.plan.states_by_key import StatesByKey
 from slackwater.plan.total import saved_cells, total_cost
 from slackwater.rows.feedback import History
-from slackwater.rules.catalogue import EXPLORE_RULES, RuleBook, SearchRule
+from slackwater.rules.catalogue import RELATIONAL_RULES, RuleBook
+from slackwater.rules.explore.joins import enumerate_join_orders
+from slackwater.rules.rule import Rule, Stage
 from slackwater.search.cells import Cell, Cells, Measure
 from slackwater.search.choose import KEPT, Choice, Chooser, Forced
 from slackwater.search.explore import Budget, Explorer
@@ -40,7 +42,6 @@ from slackwater.search.trace import Trace
 from slackwater.time.forms import Form
 from slackwater.time.timeline import Timeline
 
-JOIN_ORDERS = "enumerate_join_orders"
 NO_ROWS: Mapping[Cell, float] = {}
 
 
@@ -50,7 +51,7 @@ class Options:
 
     methods: tuple[str, ...] | None = None
     disable: tuple[str, ...] = ()
-    extra_rules: tuple[SearchRule, ...] = ()
+    extra_rules: tuple[Rule, ...] = ()
     model: CostModel = field(default_factory=EngineCost)
     objective: Objective | None = None
     budget: Budget = field(default_factory=Budget)
@@ -192,7 +193,7 @@ def text_cost(
     Spark orders joins, though not by size. Nothing else of what we try is done to a text. Only its batch answers are
     priced, so no plan is made.
     """
-    others = tuple(rule.name for rule in EXPLORE_RULES if rule.name != JOIN_ORDERS)
+    others = tuple(rule.name for rule in RELATIONAL_RULES if rule is not enumerate_join_orders)
     as_written = replace(options or Options(), methods=(), disable=others)
     rest = _Rest(past.done + 1, {}, past.steps) if past is not None else _Rest(1, {}, ())
     return sum(_text_cost({n: query}, statistics, timeline, as_written, rest) for n, query in queries.items())
@@ -267,7 +268,7 @@ def explore(queries: Mapping[str, Query], statistics: Statistics, settings: Opti
     trace, rules = Trace(), settings.rules
     check = MemoCheck(memo) if settings.check_memo else None
     after_firing = check.changed if check is not None else None
-    RelationalExplorer(memo, rules.relational, trace, after_firing=after_firing).explore()
+    RelationalExplorer(memo, rules.of_stage(Stage.REWRITE, Stage.EXPLORE), trace, after_firing=after_firing).explore()
     Explorer(memo, rules, trace, budget=settings.budget, after_firing=after_firing).explore(*roots.values())
     if check is not None:
         check.whole()

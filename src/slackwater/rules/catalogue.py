@@ -1,4 +1,4 @@
-"""Every rule about forms by name, and the methods that are made of them.
+"""Every rule of the search, and the methods that are made of them.
 
 A method can be switched on alone. The snapshot rule belongs to all: it makes the batch plan, which is always in the
 space. A rule says which methods it belongs to, if not to all; and a method says what it asks of any rule, which is
@@ -13,23 +13,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import entry_points
 
 from slackwater.algebra.relation import Join
-from slackwater.errors import UserError, did_you_mean
+from slackwater.errors import RuleError, UserError, did_you_mean
+from slackwater.memo.group import RuleFlags
 from slackwater.rules.explore import aggregates as explore_aggregates
 from slackwater.rules.explore import filtering_joins
 from slackwater.rules.explore import joins as explore_joins
-from slackwater.rules.explore.rule import ExploreRule
-from slackwater.rules.form_rule import Family, FormRule
 from slackwater.rules.generate import groups, joins, joins_by_key, rows, snapshots
 from slackwater.rules.inter import hold_back, outer_join_view
 from slackwater.rules.intra import merges, staircase
 from slackwater.rules.rewrite import groups as rewrite_groups
 from slackwater.rules.rewrite import outer_joins, own_input, partners, same_groups, semi_joins
+from slackwater.rules.rule import Rule, Stage
 from slackwater.time.forms import Form, Kind
 
-RULES: tuple[FormRule, ...] = (
+FORM_RULES: tuple[Rule, ...] = (
     *snapshots.RULES,
     *rows.RULES,
     *joins.RULES,
@@ -40,10 +41,8 @@ RULES: tuple[FormRule, ...] = (
     *hold_back.RULES,
     *outer_join_view.RULES,
 )
-EXPLORE_RULES: tuple[ExploreRule, ...] = (
-    *explore_joins.RULES,
-    *filtering_joins.RULES,
-    *explore_aggregates.RULES,
+EXPLORE_RULES: tuple[Rule, ...] = (*explore_joins.RULES, *filtering_joins.RULES, *explore_aggregates.RULES)
+REWRITE_RULES: tuple[Rule, ...] = (
     *semi_joins.RULES,
     *own_input.RULES,
     *same_groups.RULES,
@@ -51,24 +50,26 @@ EXPLORE_RULES: tuple[ExploreRule, ...] = (
     *outer_joins.RULES,
     *partners.RULES,
 )
-SearchRule = FormRule | ExploreRule
-"""What a user may bring: a rule about forms, or one that finds equal relations."""
+RELATIONAL_RULES = (*REWRITE_RULES, *EXPLORE_RULES)
+"""Rules that find equal relations, whatever the time."""
+RULES = (*RELATIONAL_RULES, *FORM_RULES)
+"""All rules of the search."""
 
 
-def _anything(_: FormRule, __: Form) -> bool:
+def _anything(_: Rule, __: Form) -> bool:
     return True
 
 
-def _takes_nothing_back(_: FormRule, form: Form) -> bool:
+def _takes_nothing_back(_: Rule, form: Form) -> bool:
     return form.kind is not Kind.DELTA or not form.signed
 
 
-def _joins_one_table_at_a_time(rule: FormRule, form: Form) -> bool:
+def _joins_one_table_at_a_time(rule: Rule, form: Form) -> bool:
     several = form.kind is Kind.DELTA and (form.since ^ form.until).bit_count() > 1
-    return not several or not issubclass(rule.of, Join)
+    return not several or not issubclass(rule.pattern.on, Join)
 
 
-_ASKS: dict[str, Callable[[FormRule, Form], bool]] = {
+_ASKS: dict[str, Callable[[Rule, Form], bool]] = {
     "maintain": _anything,
     "hold-back": _takes_nothing_back,
     "outer-join-view": _joins_one_table_at_a_time,
@@ -84,59 +85,77 @@ ENTRY_POINT = "slackwater.rules"
 class RuleBook:
     """The rules in force: of some methods, without those that are disabled, with a user's own."""
 
-    rules: tuple[FormRule, ...]
+    rules: tuple[Rule, ...]
     methods: frozenset[str]
-    relational: tuple[ExploreRule, ...] = EXPLORE_RULES
 
     @staticmethod
-    def of(
-        methods: Iterable[str] | None = None, disable: Iterable[str] = (), extra: Iterable[SearchRule] = ()
-    ) -> RuleBook:
+    def of(methods: Iterable[str] | None = None, disable: Iterable[str] = (), extra: Iterable[Rule] = ()) -> RuleBook:
         """Names are checked: an unknown one raises and suggests, and two rules of one name are refused."""
         chosen = frozenset(METHODS if methods is None else methods)
         for name in chosen - set(METHODS):
             raise UserError(f"no method `{name}`", hint=did_you_mean(name, METHODS))
-        known = _by_name((*EXPLORE_RULES, *RULES, *extra, *_installed()))
-        names = known.keys()
+        known = _by_name((*RULES, *map(_searching, (*extra, *_installed()))))
         off = frozenset(disable)
-        for name in off - names:
-            raise UserError(f"no rule `{name}`", hint=did_you_mean(name, names))
-        if "snapshot_of_operator" in off:
-            raise UserError("`snapshot_of_operator` cannot be disabled: it makes the batch plan")
-        on = [rule for rule in known.values() if rule.name not in off]
-        return RuleBook(
-            tuple(rule for rule in on if isinstance(rule, FormRule)),
-            chosen,
-            tuple(rule for rule in on if isinstance(rule, ExploreRule)),
-        )
+        for name in off - known.keys():
+            raise UserError(f"no rule `{name}`", hint=did_you_mean(name, known))
+        for name in off:
+            if known[name].flags & RuleFlags.MAKES_BATCH:
+                raise UserError(f"`{name}` cannot be disabled: it makes the batch plan")
+        return RuleBook(tuple(rule for rule in known.values() if rule.name not in off), chosen)
 
-    def for_form(self, form: Form) -> Iterator[FormRule]:
-        """The rules that may be tried for a form."""
+    def of_stage(self, *stages: Stage) -> tuple[Rule, ...]:
+        """The rules of some stages, in order."""
+        return tuple(rule for rule in self.rules if rule.stage in stages)
+
+    @cached_property
+    def _by_form(self) -> dict[tuple[Kind, bool], tuple[Rule, ...]]:
+        """The rules about forms, by the form that they ask for."""
+        found: dict[tuple[Kind, bool], tuple[Rule, ...]] = {}
         for rule in self.rules:
-            if form.kind is rule.kind and form.partial is rule.partial and self._allowed(rule, form):
-                yield rule
+            if rule.pattern.kind is not None:
+                key = (rule.pattern.kind, rule.pattern.partial)
+                found[key] = (*found.get(key, ()), rule)
+        return found
 
-    def _allowed(self, rule: FormRule, form: Form) -> bool:
+    def for_form(self, form: Form) -> Iterator[Rule]:
+        """The rules that may be tried for a form."""
+        return (rule for rule in self._by_form.get((form.kind, form.partial), ()) if self._allows(rule, form))
+
+    def _allows(self, rule: Rule, form: Form) -> bool:
         own = rule.methods & self.methods if rule.methods else self.methods
-        return rule.family is Family.SNAPSHOT or any(_ASKS[method](rule, form) for method in own)
+        return rule.stage is Stage.SNAPSHOT or any(_ASKS[method](rule, form) for method in own)
 
 
-def _by_name(rules: Iterable[SearchRule]) -> dict[str, SearchRule]:
+def _by_name(rules: Iterable[Rule]) -> dict[str, Rule]:
     """Rules in order; one that comes twice, as an argument and from an entry point, counts once."""
-    found: dict[str, SearchRule] = {}
+    found: dict[str, Rule] = {}
     for rule in rules:
         if found.setdefault(rule.name, rule) is not rule:
-            raise UserError(
+            raise RuleError(
                 f"there are two rules `{rule.name}`", hint="the name of a rule is its function's; choose another"
             )
     return found
 
 
-def _installed() -> Iterator[SearchRule]:
+def _searching(rule: Rule) -> Rule:
+    """A rule that takes part in the search: all that a user may bring."""
+    if rule.stage is Stage.NORMALIZE:
+        raise RuleError(
+            f"rule `{rule.name}` normalizes, but what is always good is not chosen by cost",
+            place=rule.place,
+            hint="declare it with `explores` or `rewrites`",
+        )
+    return rule
+
+
+def _installed() -> Iterator[Rule]:
     """Rules that other packages bring through the entry point group `slackwater.rules`."""
     for entry in entry_points(group=ENTRY_POINT):
         loaded = entry.load()
         for rule in loaded if isinstance(loaded, (list, tuple)) else (loaded,):
-            if not isinstance(rule, SearchRule):
-                raise UserError(f"entry point `{entry.name}` brings {type(rule).__name__}, not a rule")
+            if not isinstance(rule, Rule):
+                raise RuleError(
+                    f"entry point `{entry.name}` brings {type(rule).__name__}, not a rule",
+                    hint="it must name a function that a decorator of `slackwater.rules` has made a rule",
+                )
             yield rule

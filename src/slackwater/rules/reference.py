@@ -15,12 +15,10 @@ from pathlib import Path
 
 from slackwater.algebra.relation import Relation
 from slackwater.rules import catalogue
-from slackwater.rules.explore.rule import ExploreRule
-from slackwater.rules.form_rule import Family, FormRule
 from slackwater.rules.normalize import normalizer
 from slackwater.rules.normalize.prune import prune
 from slackwater.rules.normalize.readers import ask_for_all_readers
-from slackwater.rules.rule import Rule
+from slackwater.rules.rule import Rule, Stage
 from slackwater.time.forms import Kind
 
 CITATION = re.compile(r"\s*\[(?P<labels>[A-Z][^\]\n]*(?:\d\d|§)[^\]\n]*)\]")
@@ -96,26 +94,23 @@ class Section:
     entries: tuple[Entry, ...]
 
 
-def _entry(rule: Rule | ExploreRule) -> Entry:
-    operator = _kind(rule.on)
-    if rule.over:
-        operator += f" over {' or '.join(_kind(kind) for kind in rule.over)}"
-    return Entry(rule.name, operator, rule.doc)
-
-
 _FORMS = {Kind.SNAPSHOT: "snapshots", Kind.DELTA: "deltas", Kind.COMPLETION: "completions"}
 
 
-def _form_entry(rule: FormRule) -> Entry:
-    partial = ", in group form" if rule.partial else ""
-    where = f"{_FORMS[rule.kind]} of {_kind(rule.of)}{partial}"
+def _entry(rule: Rule) -> Entry:
+    pattern = rule.pattern
+    where = _kind(pattern.on)
+    if pattern.over:
+        where += f" over {' or '.join(_kind(kind) for kind in pattern.over)}"
+    if pattern.kind is not None:
+        where = f"{_FORMS[pattern.kind]} of {where}" + (", in group form" if pattern.partial else "")
     if rule.methods:
         where += ", by " + " or ".join(f"`{name}`" for name in catalogue.METHODS if name in rule.methods)
     return Entry(rule.name, where, rule.doc)
 
 
-def _of_family(family: Family) -> tuple[Entry, ...]:
-    return tuple(_form_entry(rule) for rule in catalogue.RULES if rule.family is family)
+def _of_stage(stage: Stage) -> tuple[Entry, ...]:
+    return tuple(_entry(rule) for rule in catalogue.RULES if rule.stage is stage)
 
 
 def _kind(kind: type[Relation]) -> str:
@@ -135,35 +130,41 @@ def sections() -> Iterable[Section]:
         ),
     )
     yield Section(
+        "Rewriting",
+        "Sometimes good: each writes a tree another way. What it finds is normalized, added to the memo and rewritten\n"
+        "in turn, and the choice by cost decides. They look at relations without time, once, before any form is asked\n"
+        "for. A plan names those it was made through.",
+        _of_stage(Stage.REWRITE),
+    )
+    yield Section(
         "Exploration",
-        "Sometimes good: each adds an equal relation to the memo, and the choice by cost decides. They look at\n"
-        "relations without time, once, before any form is asked for. A plan names those it was made through.",
-        tuple(map(_entry, catalogue.EXPLORE_RULES)),
+        "As rewriting, but each looks at one operator over groups of the memo.",
+        _of_stage(Stage.EXPLORE),
     )
     yield Section(
         "Snapshots",
         "Part of every method, and not to be disabled: it makes the batch plan, which is always in the space.",
-        _of_family(Family.SNAPSHOT),
+        _of_stage(Stage.SNAPSHOT),
     )
     yield Section(
         "TVR-generating",
         "How the delta of an operator comes from forms of its inputs, and how partial aggregates are made. In all\n"
         "methods: `hold-back` alone uses them only where nothing is taken back, `outer-join-view` and `higher-order`\n"
         "alone those of joins only where one table changes.",
-        _of_family(Family.GENERATING),
+        _of_stage(Stage.GENERATE),
     )
     yield Section(
         "Intra-TVR",
         "How one form of a relation comes from other forms of the same relation, whatever the operator. In the same\n"
         "methods as the generating rules.",
-        _of_family(Family.INTRA),
+        _of_stage(Stage.INTRA),
     )
     yield Section(
         "Inter-TVR",
         "How a form of a relation comes through a relative of it. By `hold-back`, what nothing can retract comes\n"
         "early, and the rest when the data is complete, only where the base tables only grow. By `outer-join-view`,\n"
         "what joins the one table that changes has a delta of its own, and the previous answer tells the rest.",
-        _of_family(Family.INTER),
+        _of_stage(Stage.INTER),
     )
 
 

@@ -12,19 +12,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from slackwater.algebra.relation import Relation
-from slackwater.memo.group import Alternative
+from slackwater.memo.group import Alternative, RuleFlags
 from slackwater.memo.memo import Memo
 from slackwater.rules.catalogue import RuleBook
-from slackwater.rules.form_rule import Family, FormRule, Goal
-from slackwater.rules.signed import weighted
+from slackwater.rules.goal import Goal
+from slackwater.rules.rule import Rule
 from slackwater.search.trace import Trace
 from slackwater.time.forms import Form, GroupLeaf, Kind
 
 Score = Callable[[Form, int], float]
-
-LAST_RESORT = "difference_of_snapshots"
-SUMS = ("merge_delta", "merge_delta_of_one_table", "delta_one_table_at_a_time")
-"""Rules that add up deltas of the relation itself."""
 
 
 def in_order_of_demand(_: Form, sequence: int) -> float:
@@ -82,28 +78,29 @@ class Explorer:
         if form.signed and not self.memo[form.group].has_deltas:
             return []
         applicable = list(self.rules.for_form(form))
-        ordinary = [rule for rule in applicable if rule.name != LAST_RESORT]
+        ordinary = [rule for rule in applicable if not rule.flags & RuleFlags.LAST_RESORT]
         found = [a for rule in ordinary for a in self._fire(rule, form)]
         if not found:
-            found = [a for rule in applicable if rule.name == LAST_RESORT for a in self._fire(rule, form)]
+            found = [a for rule in applicable if rule.flags & RuleFlags.LAST_RESORT for a in self._fire(rule, form)]
         return found
 
     def _expand_to_batch(self, form: Form) -> list[Alternative]:
         """Snapshots from snapshots alone: beyond its budget the exploration still finds the batch plan."""
-        rules = (rule for rule in self.rules.for_form(form) if rule.family is Family.SNAPSHOT)
+        rules = (rule for rule in self.rules.for_form(form) if rule.flags & RuleFlags.MAKES_BATCH)
         return [a for rule in rules for a in self._fire(rule, form)]
 
-    def _fire(self, rule: FormRule, form: Form) -> list[Alternative]:
+    def _fire(self, rule: Rule, form: Form) -> list[Alternative]:
         found = []
         group = self.memo[form.group]
         for node in group.expressions[:1] if rule.sees_relation else group.expressions:
-            if not isinstance(node, rule.of) or not self._reaches(form, node) or self._says_too_much(form, node):
+            if (
+                not isinstance(node, rule.pattern.on)
+                or not self._reaches(form, node)
+                or self._says_too_much(form, node)
+            ):
                 continue
-            for tree in rule.expand(Goal(form, node, self.memo)):
-                # An equal expression may only add where the relation as written is not known to.
-                alternative = Alternative(
-                    weighted(tree) if form.signed else tree, rule.name, group.found_by.get(node, "")
-                )
+            for tree in rule.apply(Goal(form, node, self.memo)):
+                alternative = Alternative(tree, rule.name, group.found_by.get(node, ""), rule.flags)
                 if self.memo.offer(form, alternative):
                     found.append(alternative)
         if found:
@@ -127,10 +124,17 @@ class Explorer:
     def _cut_circles(self) -> None:
         """A delta that is only a difference of snapshots must not make one of those snapshots, alone or in a sum."""
         for group in self.memo:
-            differences = {
-                form for form, ways in group.forms.items() if ways and all(w.rule == LAST_RESORT for w in ways)
-            }
+            differences = {form for form, ways in group.forms.items() if ways and all(map(is_last_resort, ways))}
             if not differences:
                 continue
             for alternatives in group.forms.values():
-                alternatives[:] = [a for a in alternatives if a.rule not in SUMS or differences.isdisjoint(a.leaves())]
+                alternatives[:] = [a for a in alternatives if not _sums(a) or differences.isdisjoint(a.leaves())]
+
+
+def is_last_resort(alternative: Alternative) -> bool:
+    """Whether a way was found only because there was no other."""
+    return bool(alternative.flags & RuleFlags.LAST_RESORT)
+
+
+def _sums(alternative: Alternative) -> bool:
+    return bool(alternative.flags & RuleFlags.SUMS_OWN_DELTAS)

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from slackwater.algebra.relation import Relation
 from slackwater.memo.memo import Memo
-from slackwater.rules.explore.rule import ExploreRule, Match
+from slackwater.rules.match import Match
+from slackwater.rules.rule import Rule, Stage
 from slackwater.search.rewrite import Rewriter
 from slackwater.search.trace import Trace
 from slackwater.time.forms import GroupId
@@ -31,15 +32,15 @@ class RelationalExplorer:
     """Adds equal expressions to the groups that a query has; groups made on the way are left as they are."""
 
     memo: Memo
-    rules: tuple[ExploreRule, ...]
+    rules: tuple[Rule, ...]
     trace: Trace = field(default_factory=Trace)
     score: Score = in_order_of_discovery
     most_expressions: int = 5_000
     after_firing: Callable[[], None] | None = None
 
     def explore(self) -> None:
-        Rewriter(self.memo, tuple(rule for rule in self.rules if rule.whole), self._fire).rewrite()
-        rules = tuple(rule for rule in self.rules if not rule.whole)
+        Rewriter(self.memo, tuple(rule for rule in self.rules if rule.stage is Stage.REWRITE), self._fire).rewrite()
+        rules = tuple(rule for rule in self.rules if rule.stage is Stage.EXPLORE)
         queue: list[tuple[float, int, GroupId, Relation]] = []
         for group in list(self.memo):
             for node in group.expressions:
@@ -48,15 +49,15 @@ class RelationalExplorer:
             _, _, group_id, node = heapq.heappop(queue)
             for rule in rules:
                 match = Match(group_id, node, self.memo)
-                if rule.matches(match):
+                if rule.pattern.fits(node, map(match.seen_through, node.inputs)):
                     self._fire(rule, match)
             if sum(len(group.expressions) for group in self.memo) > self.most_expressions:
                 self.trace.limited(f"relational exploration stopped at {self.most_expressions} expressions")
                 return
 
-    def _fire(self, rule: ExploreRule, match: Match, found: Iterable[Relation] | None = None) -> None:
+    def _fire(self, rule: Rule, match: Match, found: Iterable[Relation] | None = None) -> None:
         known = len(self.memo[match.group].expressions)
-        for tree in rule.expand(match) if found is None else found:
+        for tree in rule.apply(match) if found is None else found:
             self.memo.add(match.group, tree, rule.name)
         if news := self.memo[match.group].expressions[known:]:
             self.trace.fired(rule.name, match.group, news)

@@ -1,6 +1,6 @@
 """Rewriting of whole trees, before operators are looked at one by one: what one rule leaves another may take further.
 
-A rule about whole trees (`explores(…, whole=True)`) sees an operator and everything below it. Each relation of the
+A rule that rewrites (`@rewrites`) sees an operator and everything below it. Each relation of the
 query is shown to these rules as it was written, and then over its inputs as they were rewritten, step by step. What a
 rule yields is normalized like a query, added to the relation's group, and rewritten in turn.
 """
@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 
 from slackwater.algebra.relation import Join, JoinKind, Output, Query, Relation
 from slackwater.memo.memo import Memo
-from slackwater.rules.explore.rule import ExploreRule, Match
+from slackwater.rules.match import Match
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.rules.rewrite.shapes import narrowed, without_narrowing
+from slackwater.rules.rule import Rule
 from slackwater.time.forms import GroupId, GroupLeaf
 
-Add = Callable[[ExploreRule, Match, Iterable[Relation]], None]
+Add = Callable[[Rule, Match, Iterable[Relation]], None]
 
 
 @dataclass
@@ -25,7 +26,7 @@ class Rewriter:
     """Adds what rules about whole trees make of the relations that a query has."""
 
     memo: Memo
-    rules: tuple[ExploreRule, ...]
+    rules: tuple[Rule, ...]
     add: Add
     most_rewrites: int = 60
     _rewritten: dict[tuple[Relation, bool], tuple[Relation, ...]] = field(default_factory=dict)
@@ -69,19 +70,19 @@ class Rewriter:
         self._rewritten[tree, inside] = tuple(steps)
         return self._rewritten[tree, inside]
 
-    def _found(self, rule: ExploreRule, tree: Relation, variant: Relation) -> list[Relation]:
+    def _found(self, rule: Rule, tree: Relation, variant: Relation) -> list[Relation]:
         """What a rule makes of a variant of a tree, or of the join that the variant only drops columns of."""
         inner = without_narrowing(variant)
         node = inner if isinstance(inner, Join) else variant
-        if not isinstance(node, rule.on) or self.most_rewrites <= 0:
+        if not rule.pattern.fits(node, node.inputs) or self.most_rewrites <= 0:
             return []
         match = Match(self.memo.insert(tree).group, node, self.memo)
-        found = [normal(relation, tree) for relation in rule.expand(match) if self._is_news(rule, match, relation)]
+        found = [normal(relation, tree) for relation in rule.apply(match) if self._is_news(rule, match, relation)]
         self.most_rewrites -= len(found)
         self.add(rule, match, found)
         return found
 
-    def _is_news(self, rule: ExploreRule, match: Match, relation: Relation) -> bool:
+    def _is_news(self, rule: Rule, match: Match, relation: Relation) -> bool:
         """Whether a rule finds more than it found already over an input that is equal."""
         key = (match.group, rule.name, self.memo.folded(relation))
         news = key not in self._seen

@@ -10,8 +10,9 @@ from slackwater.algebra.schema import Column, ColumnId
 from slackwater.algebra.types import BIGINT, INT
 from slackwater.catalog.table import table
 from slackwater.memo.memo import Memo
-from slackwater.rules.form_rule import FormRule, Goal
 from slackwater.rules.generate.rows import delta_of_filter, delta_of_project
+from slackwater.rules.goal import Goal
+from slackwater.rules.rule import Rule
 from slackwater.time.forms import WEIGHT
 from slackwater.time.version import OLD, ChangingTables
 
@@ -22,13 +23,13 @@ ONES = Project(ROWS, ((KEY, reference(KEY)), (COUNT, cast(literal(1), BIGINT))))
 
 
 @pytest.mark.parametrize("rule, equal", [(delta_of_project, ONES), (delta_of_filter, Filter(ONES, TRUE))])
-def test_the_change_of_an_equal_expression_has_the_weights_of_the_group(rule: FormRule, equal: Relation) -> None:
+def test_the_change_of_an_equal_expression_has_the_weights_of_the_group(rule: Rule, equal: Relation) -> None:
     memo = Memo(ChangingTables.of(["t"]))
     group = memo[memo.insert(COUNTED).group]
     assert memo.add(group.id, equal, "equal")
     form, node = memo.delta(group.id, OLD, group.tables), group.expressions[1]
     assert form.signed
     assert not memo.retracts(node)
-    (tree,) = rule.expand(Goal(form, node, memo))
+    (tree,) = rule.apply(Goal(form, node, memo))
     assert WEIGHT in tree.columns
     assert set(tree.columns) == set(form.columns)

@@ -30,7 +30,7 @@ from slackwater.plan.plan import ONLY, Plan, Purpose, Step, answer_of, output_na
 from slackwater.plan.planner import Options, Planning, plan_queries, text_cost
 from slackwater.rows.feedback import History
 from slackwater.rules.normalize.normalizer import normalize
-from slackwater.search.explore import LAST_RESORT
+from slackwater.search.explore import is_last_resort
 from slackwater.sql.bind import bind
 from slackwater.sql.typing import AskType, check_types
 from slackwater.time.forms import Kind
@@ -273,7 +273,7 @@ def not_incremental(planning: Planning, query: str = ONLY) -> list[str]:
         ways = [
             way for form, ways in group.forms.items() for way in ways if form.kind is not Kind.SNAPSHOT or form.partial
         ]
-        if all(way.rule == LAST_RESORT for way in ways):
+        if all(map(is_last_resort, ways)):
             tables = ", ".join(sorted(group.properties.changing_tables))
             found.append(f"{type(group.expressions[0]).__name__.lower()} over {tables}")
     return list(dict.fromkeys(found))

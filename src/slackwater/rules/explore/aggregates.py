@@ -10,7 +10,8 @@ from slackwater.algebra.predicates import equality_sides
 from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, JoinKind, Project, Relation, Union
 from slackwater.algebra.scalar import Scalar, call, cast, conjunction, conjuncts, literal, reference
 from slackwater.algebra.schema import Column, ColumnId
-from slackwater.rules.explore.rule import Match, explores
+from slackwater.rules.declare import explores
+from slackwater.rules.match import Match
 from slackwater.time.forms import GroupLeaf
 
 _MERGED_BY = {"sum": "sum", "count": "sum", "min": "min", "max": "max"}

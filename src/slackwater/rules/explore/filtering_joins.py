@@ -14,7 +14,8 @@ from slackwater.algebra.scalar import (
     reference,
 )
 from slackwater.algebra.schema import Column
-from slackwater.rules.explore.rule import Match, explores
+from slackwater.rules.declare import explores
+from slackwater.rules.match import Match
 from slackwater.rules.rewrite.shapes import narrowed
 
 KEEPS_LEFT_ROWS = (JoinKind.SEMI, JoinKind.ANTI, JoinKind.LEFT)
@@ -43,11 +44,11 @@ def push_join_below_inner_join(match: Match, node: Join) -> Iterator[Relation]:
         if read <= frozenset(near.columns) and not set(node.right.columns) & set(far.columns):
             decided = Join(node.kind, near, node.right, node.condition)
             left, right = (decided, far) if near is inner.left else (far, decided)
-            yield narrowed(Join(JoinKind.INNER, left, right, inner.condition), match.memo[match.group].columns)
+            yield Join(JoinKind.INNER, left, right, inner.condition)
 
 
 @explores(Join)
-def semi_join_as_inner_join(match: Match, node: Join) -> Iterator[Relation]:
+def semi_join_as_inner_join(_: Match, node: Join) -> Iterator[Relation]:
     """L ⋉ R  =  π(L ⋈ δ(π R))      equality on the columns of R that are kept
 
     With its partners made distinct, a left row meets one at most. An inner join takes part in the search for an order.
@@ -66,7 +67,7 @@ def semi_join_as_inner_join(match: Match, node: Join) -> Iterator[Relation]:
         return
     unique = tuple(dict.fromkeys(keys))
     partners = Aggregate(narrowed(node.right, unique), unique, ())
-    yield narrowed(Join(JoinKind.INNER, node.left, partners, node.condition), match.memo[match.group].columns)
+    yield Join(JoinKind.INNER, node.left, partners, node.condition)
 
 
 def _aggregate_below(match: Match, leaf: Relation) -> tuple[Aggregate, dict[Column, Column], Project | None] | None:

@@ -15,7 +15,8 @@ from slackwater.algebra.relation import Filter, Join, JoinKind, Project, Relatio
 from slackwater.algebra.scalar import Scalar, conjunction, conjuncts, reference
 from slackwater.algebra.schema import Column
 from slackwater.memo.memo import Memo
-from slackwater.rules.explore.rule import Match, explores
+from slackwater.rules.declare import explores
+from slackwater.rules.match import Match
 from slackwater.time.forms import GroupId, GroupLeaf
 
 FULL_ENUMERATION = 5

@@ -11,16 +11,18 @@ from dataclasses import replace
 
 from slackwater.algebra.predicates import upper_bound
 from slackwater.algebra.properties import properties
-from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Limit, Relation, Union, Window
+from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Limit, Union, Window
 from slackwater.algebra.scalar import function_name
 from slackwater.algebra.schema import Column
-from slackwater.rules.form_rule import Goal, generates, leaf_of
+from slackwater.rules.declare import generates
+from slackwater.rules.goal import Goal, leaf_of
+from slackwater.rules.rule import Found
 from slackwater.rules.signed import all_of, distinct_keys, negated, touched
 from slackwater.time.forms import Kind
 
 
 @generates(Kind.SNAPSHOT, of=Aggregate, partial=True)
-def partial_aggregate(goal: Goal, node: Aggregate) -> Iterator[Relation]:
+def partial_aggregate(goal: Goal, node: Aggregate) -> Iterator[Found]:
     """γ° R  =  initialize, then iterate over the rows of R
 
     What merges is kept unfinished: sums and counts for an average, not the average. Not for functions without a merge,
@@ -28,22 +30,22 @@ def partial_aggregate(goal: Goal, node: Aggregate) -> Iterator[Relation]:
     """
     partials = goal.partials(node)
     if partials is not None:
-        yield partials.of_rows(goal.new(leaf_of(node.input)))
+        yield partials.of_rows(goal.new(node.input))
 
 
 @generates(Kind.DELTA, of=Aggregate, partial=True)
-def partial_aggregate_of_delta(goal: Goal, node: Aggregate) -> Iterator[Relation]:
+def partial_aggregate_of_delta(goal: Goal, node: Aggregate) -> Iterator[Found]:
     """Δ(γ° R)  =  γ°(ΔR)
 
     Partial aggregates are linear: those of the change, signs included, merge into those of the old rows.
     """
     partials = goal.partials(node)
     if partials is not None:
-        yield partials.of_rows(goal.delta(leaf_of(node.input)))
+        yield partials.of_rows(goal.delta(node.input))
 
 
 @generates(Kind.DELTA, of=Aggregate)
-def delta_of_aggregate_from_partials(goal: Goal, node: Aggregate) -> Iterator[Relation]:
+def delta_of_aggregate_from_partials(goal: Goal, node: Aggregate) -> Iterator[Found]:
     """Δ(γ R)  =  final(γ° K + Δγ°) − final(γ° K)      K: the old groups that Δγ° touches
 
     Only touched groups change, and both their old and new rows can be read off partial aggregates.
@@ -57,11 +59,11 @@ def delta_of_aggregate_from_partials(goal: Goal, node: Aggregate) -> Iterator[Re
     columns = partials.columns
     together = Union((groups, change), columns, (columns, columns))
     after = partials.final(partials.merge(together))
-    yield all_of(goal.form.columns, [after, negated(partials.final(groups))])
+    yield [after, negated(partials.final(groups))]
 
 
 @generates(Kind.DELTA, of=Aggregate)
-def delta_of_affected_groups(goal: Goal, node: Aggregate) -> Iterator[Relation]:
+def delta_of_affected_groups(goal: Goal, node: Aggregate) -> Iterator[Found]:
     """Δ(γ R)  =  γ(R' ⋉ K) − γ(R ⋉ K)      K: the keys of ΔR
 
     Holds for any function of whole groups: median, collect_list, count distinct, a minimum under deletes.
@@ -72,11 +74,11 @@ def delta_of_affected_groups(goal: Goal, node: Aggregate) -> Iterator[Relation]:
     change = goal.delta(leaf)
     after = replace(node, input=touched(goal.new(leaf), node.keys, change))
     before = replace(node, input=touched(goal.old(leaf), node.keys, change))
-    yield all_of(goal.form.columns, [after, negated(before)])
+    yield [after, negated(before)]
 
 
 @generates(Kind.DELTA, of=Aggregate)
-def delta_of_growing_distinct(goal: Goal, node: Aggregate) -> Iterator[Relation]:
+def delta_of_growing_distinct(goal: Goal, node: Aggregate) -> Iterator[Found]:
     """Δ(δ R)  =  δ(ΔR) ▷ R      only arrivals
 
     A row is news just if it was not there; nulls are alike here. Not where rows may go: the last copy of one takes it
@@ -86,11 +88,11 @@ def delta_of_growing_distinct(goal: Goal, node: Aggregate) -> Iterator[Relation]
     if not node.is_distinct or goal.retracts(leaf) or not node.keys:
         return
     known, same = distinct_keys(goal.old(leaf), node.keys)
-    yield all_of(goal.form.columns, [Join(JoinKind.ANTI, replace(node, input=goal.delta(leaf)), known, same)])
+    yield Join(JoinKind.ANTI, replace(node, input=goal.delta(leaf)), known, same)
 
 
 @generates(Kind.DELTA, of=Window)
-def delta_of_affected_windows(goal: Goal, node: Window) -> Iterator[Relation]:
+def delta_of_affected_windows(goal: Goal, node: Window) -> Iterator[Found]:
     """Δ(ω R)  =  ω(R' ⋉ K) − ω(R ⋉ K)      K: the partitions of ΔR
 
     A window function sees its partition only. Not without PARTITION BY: every row would be touched.
@@ -103,11 +105,11 @@ def delta_of_affected_windows(goal: Goal, node: Window) -> Iterator[Relation]:
     change = goal.delta(leaf)
     after = replace(node, input=touched(goal.new(leaf), keys, change))
     before = replace(node, input=touched(goal.old(leaf), keys, change))
-    yield all_of(goal.form.columns, [after, negated(before)])
+    yield [after, negated(before)]
 
 
 @generates(Kind.SNAPSHOT, of=Limit)
-def top_rows_of_arrivals(goal: Goal, node: Limit) -> Iterator[Relation]:
+def top_rows_of_arrivals(goal: Goal, node: Limit) -> Iterator[Found]:
     """top R'  =  top(top R ∪ ΔR)      only arrivals, no offset
 
     A row that is not among the first of the old rows never will be among the first of more. Not where rows may go: who
@@ -140,7 +142,7 @@ def _top_ranks(goal: Goal, node: Filter) -> Window | None:
 
 
 @generates(Kind.SNAPSHOT, of=Filter)
-def top_ranks_of_arrivals(goal: Goal, node: Filter) -> Iterator[Relation]:
+def top_ranks_of_arrivals(goal: Goal, node: Filter) -> Iterator[Found]:
     """σ(rank ≤ k)(ω R')  =  σ(rank ≤ k)(ω(top R ∪ ΔR))      only arrivals
 
     Later rows can only push a row back, so what is not among the first of its partition need not be kept. Not for

@@ -9,8 +9,10 @@ from collections.abc import Iterator
 
 from slackwater.algebra.relation import Join, JoinKind, Project, Relation
 from slackwater.algebra.scalar import Scalar, product, reference
-from slackwater.rules.form_rule import Goal, generates, leaf_of
-from slackwater.rules.signed import all_of, negated, padded, plain, twin
+from slackwater.rules.declare import generates
+from slackwater.rules.goal import Goal, leaf_of
+from slackwater.rules.rule import Found
+from slackwater.rules.signed import negated, padded, plain, twin
 from slackwater.time.forms import WEIGHT, GroupLeaf, Kind
 
 
@@ -56,18 +58,18 @@ def _decided_terms(goal: Goal, left: GroupLeaf, right: GroupLeaf, condition: Sca
 
 
 @generates(Kind.DELTA, of=Join)
-def delta_of_inner_join(goal: Goal, node: Join) -> Iterator[Relation]:
+def delta_of_inner_join(goal: Goal, node: Join) -> Iterator[Found]:
     """Δ(L ⋈ R)  =  ΔL ⋈ R' + L ⋈ ΔR
 
     New rows of L meet all of R, old ones only what is new there; weights multiply. A side that stands still has no
     term. For any condition, so for cross joins too.                                      [Griffin & Libkin 95]
     """
     if node.kind is JoinKind.INNER:
-        yield all_of(goal.form.columns, inner_terms(goal, *_sides(node), node.condition))
+        yield inner_terms(goal, *_sides(node), node.condition)
 
 
 @generates(Kind.DELTA, of=Join)
-def delta_of_inner_join_in_three_terms(goal: Goal, node: Join) -> Iterator[Relation]:
+def delta_of_inner_join_in_three_terms(goal: Goal, node: Join) -> Iterator[Found]:
     """Δ(L ⋈ R)  =  ΔL ⋈ R + L ⋈ ΔR + ΔL ⋈ ΔR
 
     Reads only old snapshots, which may be at hand as states when new ones are not. Only where both sides move.
@@ -91,11 +93,11 @@ def delta_of_inner_join_in_three_terms(goal: Goal, node: Join) -> Iterator[Relat
         Join(JoinKind.INNER, goal.old(left), change, node.condition),
         joined,
     ]
-    yield all_of(goal.form.columns, terms)
+    yield terms
 
 
 @generates(Kind.DELTA, of=Join)
-def delta_of_semi_join(goal: Goal, node: Join) -> Iterator[Relation]:
+def delta_of_semi_join(goal: Goal, node: Join) -> Iterator[Found]:
     """Δ(L ⋉ R)  =  ΔL ⋉ R' + N ⋉ R' − N ⋉ R      N = L ⋉ ΔR, the old rows that a change on the right is near
 
     Linear on the left. On the right only rows in N can change sides. Where nothing is retracted, a row of N has a
@@ -114,22 +116,22 @@ def delta_of_semi_join(goal: Goal, node: Join) -> Iterator[Relation]:
             terms.append(negated(Join(JoinKind.SEMI, near, goal.old(right), node.condition)))
         else:
             terms.append(Join(JoinKind.ANTI, near, goal.old(right), node.condition))
-    yield all_of(goal.form.columns, terms)
+    yield terms
 
 
 @generates(Kind.DELTA, of=Join)
-def delta_of_anti_join(goal: Goal, node: Join) -> Iterator[Relation]:
+def delta_of_anti_join(goal: Goal, node: Join) -> Iterator[Found]:
     """Δ(L ▷ R)  =  ΔL ▷ R' + N ▷ R' − N ▷ R      N = L ⋉ ΔR
 
     The mirror of the semi join; it holds for any condition, so for the null-aware one of NOT IN too. Where the right
     side never retracts, no row of N is without a partner now.                          [Griffin & Kumar 98]
     """
     if node.kind is JoinKind.ANTI:
-        yield all_of(goal.form.columns, anti_terms(goal, *_sides(node), node.condition))
+        yield anti_terms(goal, *_sides(node), node.condition)
 
 
 @generates(Kind.DELTA, of=Join)
-def delta_of_left_outer_join(goal: Goal, node: Join) -> Iterator[Relation]:
+def delta_of_left_outer_join(goal: Goal, node: Join) -> Iterator[Found]:
     """Δ(L ⟕ R)  =  ΔL ⟕ R' + L ⋈ ΔR + pad(N ▷ R') − pad(N ▷ R)      N = L ⋉ ΔR
 
     An outer join is its pairs and, padded with nulls, the rows without a partner: the first partner of an old row takes
@@ -137,22 +139,22 @@ def delta_of_left_outer_join(goal: Goal, node: Join) -> Iterator[Relation]:
     """
     left, right = _sides(node)
     if node.kind is JoinKind.LEFT and goal.moves(right):
-        yield all_of(goal.form.columns, _outer_terms(goal, left, right, node.condition))
+        yield _outer_terms(goal, left, right, node.condition)
 
 
 @generates(Kind.DELTA, of=Join)
-def delta_of_left_outer_join_by_its_left(goal: Goal, node: Join) -> Iterator[Relation]:
+def delta_of_left_outer_join_by_its_left(goal: Goal, node: Join) -> Iterator[Found]:
     """Δ(L ⟕ R)  =  ΔL ⟕ R      only L changes
 
     Each row of L finds its partners, or is padded, by itself. Not where R changes too.    [Griffin & Kumar 98]
     """
     left, right = _sides(node)
     if node.kind is JoinKind.LEFT and not goal.moves(right):
-        yield all_of(goal.form.columns, _outer_terms(goal, left, right, node.condition))
+        yield _outer_terms(goal, left, right, node.condition)
 
 
 @generates(Kind.DELTA, of=Join)
-def delta_of_full_outer_join(goal: Goal, node: Join) -> Iterator[Relation]:
+def delta_of_full_outer_join(goal: Goal, node: Join) -> Iterator[Found]:
     """Δ(L ⟗ R)  =  Δ(L ⟕ R) + pad Δ(R ▷ L)
 
     As for ⟕, with rows without a partner on both sides.                                   [Griffin & Kumar 98]
@@ -162,7 +164,7 @@ def delta_of_full_outer_join(goal: Goal, node: Join) -> Iterator[Relation]:
     left, right = _sides(node)
     terms = _outer_terms(goal, left, right, node.condition)
     terms += [padded(term, left.columns) for term in anti_terms(goal, right, left, node.condition)]
-    yield all_of(goal.form.columns, terms)
+    yield terms
 
 
 RULES = (

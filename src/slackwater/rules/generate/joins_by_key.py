@@ -15,8 +15,10 @@ from slackwater.algebra.relation import Filter, Join, JoinKind, Project, Relatio
 from slackwater.algebra.scalar import Scalar, conjunction, conjuncts, equality, reference
 from slackwater.algebra.schema import Column
 from slackwater.algebra.types import keeps_apart
-from slackwater.rules.form_rule import Goal, generates, leaf_of
-from slackwater.rules.signed import all_of, negated, padded
+from slackwater.rules.declare import generates
+from slackwater.rules.goal import Goal, leaf_of
+from slackwater.rules.rule import Found
+from slackwater.rules.signed import negated, padded
 from slackwater.time.forms import Form, GroupLeaf, Kind
 from slackwater.time.version import OLD
 
@@ -90,7 +92,7 @@ def _still_waiting(goal: Goal, side: GroupLeaf, others: GroupLeaf, condition: Sc
 
 
 @generates(Kind.SNAPSHOT, of=Join, methods=("maintain",))
-def anti_join_of_arrivals(goal: Goal, node: Join) -> Iterator[Relation]:
+def anti_join_of_arrivals(goal: Goal, node: Join) -> Iterator[Found]:
     """L' ▷ R'  =  (L ▷ R) ▷ ΔR + ΔL ▷ R'      only arrivals on both sides
 
     Of the old rows only those without a partner so far can still be without one. Holds for any condition.
@@ -104,11 +106,11 @@ def anti_join_of_arrivals(goal: Goal, node: Join) -> Iterator[Relation]:
     terms = [kept]
     if goal.moves(left):
         terms.append(Join(JoinKind.ANTI, goal.delta(left), goal.new(right), node.condition))
-    yield all_of(goal.form.columns, terms)
+    yield terms
 
 
 @generates(Kind.DELTA, of=Join, methods=("maintain",))
-def delta_of_inner_join_by_key(goal: Goal, node: Join) -> Iterator[Relation]:
+def delta_of_inner_join_by_key(goal: Goal, node: Join) -> Iterator[Found]:
     """Δ(L ⋈ R)  =  ΔL ⋈ R' + (L ▷ R) ⋈ ΔR      R only grows, and the condition reaches a key of it
 
     A new row of R can only meet old rows of L that have met none: had they met one, it would have the same key. R's
@@ -124,11 +126,11 @@ def delta_of_inner_join_by_key(goal: Goal, node: Join) -> Iterator[Relation]:
         terms: list[Relation] = [Join(JoinKind.INNER, waiting, goal.delta(side), node.condition)]
         if goal.moves(others):
             terms.append(Join(JoinKind.INNER, goal.delta(others), goal.new(side), node.condition))
-        yield all_of(goal.form.columns, terms)
+        yield terms
 
 
 @generates(Kind.DELTA, of=Join, methods=("maintain",))
-def delta_of_left_outer_join_by_key(goal: Goal, node: Join) -> Iterator[Relation]:
+def delta_of_left_outer_join_by_key(goal: Goal, node: Join) -> Iterator[Found]:
     """Δ(L ⟕ R)  =  ΔL ⟕ R' + W ⋈ ΔR − pad(W ⋉ ΔR)      W = L ▷ R; R only grows, the condition reaches a key of it
 
     As for the inner join; the old row that meets its partner takes its padded self back.
@@ -146,7 +148,7 @@ def delta_of_left_outer_join_by_key(goal: Goal, node: Join) -> Iterator[Relation
     ]
     if goal.moves(left):
         terms.append(Join(JoinKind.LEFT, goal.delta(left), goal.new(right), node.condition))
-    yield all_of(goal.form.columns, terms)
+    yield terms
 
 
 RULES = (anti_join_of_arrivals, delta_of_inner_join_by_key, delta_of_left_outer_join_by_key)

@@ -7,51 +7,52 @@ from dataclasses import replace
 
 from slackwater.algebra.relation import Expand, Filter, Generate, Project, Relation, Union
 from slackwater.algebra.scalar import reference
-from slackwater.rules.form_rule import Goal, generates, leaf_of
-from slackwater.rules.signed import all_of
+from slackwater.rules.declare import generates
+from slackwater.rules.goal import Goal
+from slackwater.rules.rule import Found
 from slackwater.time.forms import WEIGHT, Kind
 
 
 @generates(Kind.DELTA, of=Filter)
-def delta_of_filter(goal: Goal, node: Filter) -> Iterator[Relation]:
+def delta_of_filter(goal: Goal, node: Filter) -> Iterator[Found]:
     """Δ(σp R)  =  σp(ΔR)
 
     A filter judges each row alone, so a change in is a change out.                          [Griffin & Libkin 95]
     """
-    yield all_of(goal.form.columns, [Filter(goal.delta(leaf_of(node.input)), node.predicate)])
+    yield Filter(goal.delta(node.input), node.predicate)
 
 
 @generates(Kind.DELTA, of=Project)
-def delta_of_project(goal: Goal, node: Project) -> Iterator[Relation]:
+def delta_of_project(goal: Goal, node: Project) -> Iterator[Found]:
     """Δ(π R)  =  π(ΔR)
 
     Weights pass through; rows that become equal add theirs up by standing side by side.     [Griffin & Libkin 95]
     """
-    change = goal.delta(leaf_of(node.input))
+    change = goal.delta(node.input)
     weight = ((WEIGHT, reference(WEIGHT)),) if change.signed else ()
-    yield all_of(goal.form.columns, [Project(change, (*node.items, *weight))])
+    yield Project(change, (*node.items, *weight))
 
 
 @generates(Kind.DELTA, of=Expand)
-def delta_of_expand(goal: Goal, node: Expand) -> Iterator[Relation]:
+def delta_of_expand(goal: Goal, node: Expand) -> Iterator[Found]:
     """Δ(R × sets)  =  ΔR × sets
 
     Rollup, cube and grouping sets copy each row alone, once for each set. Their aggregate has its own rules.
     """
-    yield all_of(goal.form.columns, [replace(node, input=goal.delta(leaf_of(node.input)))])
+    yield replace(node, input=goal.delta(node.input))
 
 
 @generates(Kind.DELTA, of=Generate)
-def delta_of_generate(goal: Goal, node: Generate) -> Iterator[Relation]:
+def delta_of_generate(goal: Goal, node: Generate) -> Iterator[Found]:
     """Δ(explode R)  =  explode(ΔR)
 
     A generator sees each row alone; the rows it makes carry the weight of the one they come from.
     """
-    yield all_of(goal.form.columns, [replace(node, input=goal.delta(leaf_of(node.input)))])
+    yield replace(node, input=goal.delta(node.input))
 
 
 @generates(Kind.DELTA, of=Union)
-def delta_of_union(goal: Goal, node: Union) -> Iterator[Relation]:
+def delta_of_union(goal: Goal, node: Union) -> Iterator[Found]:
     """Δ(R ∪ S)  =  ΔR ∪ ΔS
 
     Rows are not compared, so branches change independently; one that stands still has no term. Not for UNION DISTINCT,
@@ -59,12 +60,12 @@ def delta_of_union(goal: Goal, node: Union) -> Iterator[Relation]:
     """
     terms: list[Relation] = []
     for branch, sources in zip(node.branches, node.sources, strict=True):
-        if goal.moves(leaf_of(branch)):
-            change = goal.delta(leaf_of(branch))
+        if goal.moves(branch):
+            change = goal.delta(branch)
             weight = ((WEIGHT, reference(WEIGHT)),) if change.signed else ()
             named = tuple((name, reference(s)) for name, s in zip(node.names, sources, strict=True))
             terms.append(Project(change, (*named, *weight)))
-    yield all_of(goal.form.columns, terms)
+    yield terms
 
 
 RULES = (delta_of_filter, delta_of_project, delta_of_expand, delta_of_generate, delta_of_union)

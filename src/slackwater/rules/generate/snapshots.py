@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slackwater.algebra.relation import Relation, Scan
-from slackwater.rules.form_rule import Family, Goal, generates
-from slackwater.time.forms import GroupLeaf, Kind
+from slackwater.rules.declare import snapshots
+from slackwater.rules.goal import Goal
+from slackwater.rules.rule import Found
+from slackwater.time.forms import GroupLeaf
 
 
-@generates(Kind.SNAPSHOT, of=Relation, family=Family.SNAPSHOT)
-def snapshot_of_operator(goal: Goal, node: Relation) -> Iterator[Relation]:
+@snapshots(of=Relation)
+def snapshot_of_operator(goal: Goal, node: Relation) -> Iterator[Found]:
     """op(R)@v  =  op(R@v)
 
     A query over a time-varying relation is a query over each of its versions. Always in force: from the tables up, it

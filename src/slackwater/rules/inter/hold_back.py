@@ -23,15 +23,17 @@ from slackwater.algebra.relation import (
     Union,
 )
 from slackwater.algebra.scalar import reference
-from slackwater.rules.form_rule import Goal, leaf_of, relates
-from slackwater.rules.signed import all_of, padded
+from slackwater.rules.declare import relates
+from slackwater.rules.goal import Goal, leaf_of
+from slackwater.rules.rule import Found
+from slackwater.rules.signed import padded
 from slackwater.time.forms import Kind
 
 METHOD = ("hold-back",)
 
 
 @relates(Kind.SNAPSHOT, methods=METHOD)
-def complete_positive_part(goal: Goal, node: Relation) -> Iterator[Relation]:
+def complete_positive_part(goal: Goal, node: Relation) -> Iterator[Found]:
     """Q'  =  Qᴾ + Δᴾ Q      Qᴾ: the old part that nothing retracts
 
     Early runs maintain Qᴾ, which only grows; the run that delivers adds what completes it. Not where Qᴾ is all of Q,
@@ -40,11 +42,11 @@ def complete_positive_part(goal: Goal, node: Relation) -> Iterator[Relation]:
     part = goal.positive(goal.group.leaf)
     if isinstance(node, Scan) or not goal.is_whole_step or part is None or part.group == goal.form.group:
         return
-    yield all_of(goal.form.columns, [goal.old(part), goal.completion(goal.group.leaf)])
+    yield [goal.old(part), goal.completion(goal.group.leaf)]
 
 
 @relates(Kind.SNAPSHOT, of=Aggregate, partial=True, methods=METHOD)
-def complete_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Relation]:
+def complete_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Found]:
     """γ°Q'  =  γ°Qᴾ +γ γ°(Δᴾ Q)
 
     What nothing retracts is aggregated early, and what completes it at the end. Not for aggregates without
@@ -62,43 +64,43 @@ def complete_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Relatio
 
 
 @relates(Kind.COMPLETION, of=Filter, methods=METHOD)
-def completion_of_filter(goal: Goal, node: Filter) -> Iterator[Relation]:
+def completion_of_filter(goal: Goal, node: Filter) -> Iterator[Found]:
     """Δᴾ(σp R)  =  σp(Δᴾ R)
 
     A filter judges each row alone, whenever it came.
     """
-    yield Filter(goal.completion(leaf_of(node.input)), node.predicate)
+    yield Filter(goal.completion(node.input), node.predicate)
 
 
 @relates(Kind.COMPLETION, of=Project, methods=METHOD)
-def completion_of_project(goal: Goal, node: Project) -> Iterator[Relation]:
+def completion_of_project(goal: Goal, node: Project) -> Iterator[Found]:
     """Δᴾ(π R)  =  π(Δᴾ R)
 
     A projection sees each row alone. A completion carries no weights: nothing in it is taken back.
     """
-    yield Project(goal.completion(leaf_of(node.input)), node.items)
+    yield Project(goal.completion(node.input), node.items)
 
 
 @relates(Kind.COMPLETION, of=Expand, methods=METHOD)
-def completion_of_expand(goal: Goal, node: Expand) -> Iterator[Relation]:
+def completion_of_expand(goal: Goal, node: Expand) -> Iterator[Found]:
     """Δᴾ(R × sets)  =  Δᴾ R × sets
 
     Each row is copied alone, once for each grouping set.
     """
-    yield replace(node, input=goal.completion(leaf_of(node.input)))
+    yield replace(node, input=goal.completion(node.input))
 
 
 @relates(Kind.COMPLETION, of=Generate, methods=METHOD)
-def completion_of_generate(goal: Goal, node: Generate) -> Iterator[Relation]:
+def completion_of_generate(goal: Goal, node: Generate) -> Iterator[Found]:
     """Δᴾ(explode R)  =  explode(Δᴾ R)
 
     A generator sees each row alone.
     """
-    yield replace(node, input=goal.completion(leaf_of(node.input)))
+    yield replace(node, input=goal.completion(node.input))
 
 
 @relates(Kind.COMPLETION, of=Union, methods=METHOD)
-def completion_of_union(goal: Goal, node: Union) -> Iterator[Relation]:
+def completion_of_union(goal: Goal, node: Union) -> Iterator[Found]:
     """Δᴾ(R ∪ S)  =  Δᴾ R ∪ Δᴾ S
 
     Branch by branch; one that stands still was complete before, and has no term.
@@ -109,7 +111,7 @@ def completion_of_union(goal: Goal, node: Union) -> Iterator[Relation]:
         if goal.moves(leaf):
             named = tuple((name, reference(s)) for name, s in zip(node.names, sources, strict=True))
             terms.append(Project(goal.completion(leaf), named))
-    yield all_of(goal.form.columns, terms)
+    yield terms
 
 
 def _inner_terms(goal: Goal, node: Join) -> list[Relation]:
@@ -125,7 +127,7 @@ def _inner_terms(goal: Goal, node: Join) -> list[Relation]:
 
 
 @relates(Kind.COMPLETION, of=Join, methods=METHOD)
-def completion_of_join(goal: Goal, node: Join) -> Iterator[Relation]:
+def completion_of_join(goal: Goal, node: Join) -> Iterator[Found]:
     """Δᴾ(L ⋈ R)  =  Δᴾ L ⋈ R' + Lᴾ ⋈ Δᴾ R;  an outer join adds pad(L' ▷ R') and, if full, pad(R' ▷ L')
 
     With L' = Lᴾ + Δᴾ L and R' = Rᴾ + Δᴾ R, take Lᴾ ⋈ Rᴾ away from L' ⋈ R'. Padding is held back as a whole. Of L ⋉ R,
@@ -135,7 +137,7 @@ def completion_of_join(goal: Goal, node: Join) -> Iterator[Relation]:
     left, right = leaf_of(node.left), leaf_of(node.right)
     match node.kind:
         case JoinKind.INNER:
-            yield all_of(goal.form.columns, _inner_terms(goal, node))
+            yield _inner_terms(goal, node)
         case JoinKind.LEFT | JoinKind.FULL:
             terms = _inner_terms(goal, node)
             alone = Join(JoinKind.ANTI, goal.new(left), goal.new(right), node.condition)
@@ -143,7 +145,7 @@ def completion_of_join(goal: Goal, node: Join) -> Iterator[Relation]:
             if node.kind is JoinKind.FULL:
                 other = Join(JoinKind.ANTI, goal.new(right), goal.new(left), node.condition)
                 terms.append(padded(other, left.columns))
-            yield all_of(goal.form.columns, terms)
+            yield terms
         case JoinKind.SEMI:
             yield from _completion_of_semi_join(goal, node)
         case JoinKind.ANTI:
@@ -151,7 +153,7 @@ def completion_of_join(goal: Goal, node: Join) -> Iterator[Relation]:
                 yield Join(JoinKind.ANTI, goal.completion(left), goal.new(right), node.condition)
 
 
-def _completion_of_semi_join(goal: Goal, node: Join) -> Iterator[Relation]:
+def _completion_of_semi_join(goal: Goal, node: Join) -> Iterator[Found]:
     """Δᴾ L ⋉ R', and the old safe left rows that have found their first partner."""
     left, right = leaf_of(node.left), leaf_of(node.right)
     part, partners = goal.positive(left), goal.positive(right)
@@ -161,7 +163,7 @@ def _completion_of_semi_join(goal: Goal, node: Join) -> Iterator[Relation]:
     if part is not None and partners is not None and goal.moves(right):
         waiting = Join(JoinKind.ANTI, goal.old(part), goal.old(partners), node.condition)
         terms.append(Join(JoinKind.SEMI, waiting, goal.new(right), node.condition))
-    yield all_of(goal.form.columns, terms)
+    yield terms
 
 
 RULES = (

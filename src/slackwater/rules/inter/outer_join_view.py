@@ -27,8 +27,10 @@ from slackwater.algebra.scalar import (
 from slackwater.algebra.schema import Column
 from slackwater.algebra.types import BIGINT
 from slackwater.memo.memo import Memo
-from slackwater.rules.form_rule import Goal, leaf_of, relates
+from slackwater.rules.declare import relates
+from slackwater.rules.goal import Goal, leaf_of
 from slackwater.rules.intra.merges import TIMES
+from slackwater.rules.rule import Found
 from slackwater.rules.signed import all_of, distinct_keys, keeping, negated, padded, plain, twin, weighted
 from slackwater.time.forms import WEIGHT, Form, GroupId, GroupLeaf, Kind
 
@@ -150,12 +152,12 @@ def _wider(block: Block, terms: tuple[Term, ...]) -> Relation | None:
 
 def _moving(goal: Goal, block: Block) -> int | None:
     """The one leaf that changes."""
-    found = [n for n, leaf in enumerate(block.leaves) if goal.moves(leaf_of(leaf))]
+    found = [n for n, leaf in enumerate(block.leaves) if goal.moves(leaf)]
     return found[0] if len(found) == 1 else None
 
 
 @relates(Kind.DELTA, methods=METHOD)
-def delta_of_outer_join_view(goal: Goal, node: Relation) -> Iterator[Relation]:
+def delta_of_outer_join_view(goal: Goal, node: Relation) -> Iterator[Found]:
     """ΔQ  =  ΔQᴰ + ΔQᴵ      ΔQᴵ = pad(K ▷ Q') − σ(Q ⋉ K) for the rows K of each term that ΔQᴰ joins
 
     Q is a block of inner and outer joins, Qᴰ its rows that join the one table that changes. A padded row goes where
@@ -179,11 +181,11 @@ def delta_of_outer_join_view(goal: Goal, node: Relation) -> Iterator[Relation]:
     indirect: list[Relation] = []
     for term in affected:
         indirect += _Term(block, term).indirect_change(view, change, tuple(indirect))
-    yield all_of(goal.form.columns, [change, *indirect])
+    yield [change, *indirect]
 
 
 @relates(Kind.SNAPSHOT, methods=METHOD)
-def snapshot_of_wider_view(goal: Goal, node: Relation) -> Iterator[Relation]:
+def snapshot_of_wider_view(goal: Goal, node: Relation) -> Iterator[Found]:
     """Q  =  π Q⁺      Q⁺: Q with the columns that its maintenance as an outer-join view needs
 
     Where Q⁺ is kept, Q need not be kept beside it. Not where Q has these columns itself.

@@ -8,7 +8,10 @@ from slackwater.algebra import types as t
 from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Generate, Limit, Relation, Scan, Union
 from slackwater.algebra.scalar import call, cast, greater, literal, reference
 from slackwater.algebra.schema import Column, ColumnId
-from slackwater.rules.form_rule import Goal, converts
+from slackwater.memo.group import RuleFlags
+from slackwater.rules.declare import converts
+from slackwater.rules.goal import Goal
+from slackwater.rules.rule import Found
 from slackwater.rules.signed import all_of, keeping, negated, weighted
 from slackwater.time.forms import WEIGHT, Kind
 from slackwater.time.version import Mask
@@ -48,8 +51,8 @@ def merged_partials(goal: Goal, node: Aggregate, since: Mask) -> Iterator[Relati
         yield partials.merge(Union((before, change), columns, (columns, columns)))
 
 
-@converts(Kind.SNAPSHOT)
-def merge_delta(goal: Goal, node: Relation) -> Iterator[Relation]:
+@converts(Kind.SNAPSHOT, flags=RuleFlags.SUMS_OWN_DELTAS)
+def merge_delta(goal: Goal, node: Relation) -> Iterator[Found]:
     """R'  =  R +# ΔR
 
     Only the immediately preceding snapshot is merged with (left-deep). Rows that only arrive are appended; signed
@@ -61,7 +64,7 @@ def merge_delta(goal: Goal, node: Relation) -> Iterator[Relation]:
 
 
 @converts(Kind.SNAPSHOT, of=Aggregate, partial=True)
-def merge_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Relation]:
+def merge_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Found]:
     """γ°R'  =  γ°R +γ Δγ°R
 
     Sums and counts are added up, minima and maxima taken again. Only with the immediately preceding snapshot, and only
@@ -72,7 +75,7 @@ def merge_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Relation]:
 
 
 @converts(Kind.SNAPSHOT, of=Aggregate)
-def finish_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Relation]:
+def finish_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Found]:
     """γR  =  final(γ°R)
 
     Group form to bag form: an average is its sum over its count. A group of which all rows were taken back is dropped.
@@ -83,8 +86,8 @@ def finish_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Relation]
         yield partials.final(goal.memo.snapshot(goal.form.group, goal.form.until, partial=partials.columns))
 
 
-@converts(Kind.DELTA)
-def difference_of_snapshots(goal: Goal, node: Relation) -> Iterator[Relation]:
+@converts(Kind.DELTA, flags=RuleFlags.LAST_RESORT)
+def difference_of_snapshots(goal: Goal, node: Relation) -> Iterator[Found]:
     """ΔR  =  R' − R
 
     The last resort: only where no generating rule gives the delta. Not for a base table, whose changes are read as they
@@ -94,7 +97,7 @@ def difference_of_snapshots(goal: Goal, node: Relation) -> Iterator[Relation]:
         return
     after = goal.memo.snapshot(goal.form.group, goal.form.until)
     before = goal.memo.snapshot(goal.form.group, goal.form.since)
-    yield all_of(goal.form.columns, [after, negated(before)])
+    yield [after, negated(before)]
 
 
 RULES = (merge_delta, merge_partial_aggregates, finish_partial_aggregates, difference_of_snapshots)

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slackwater.algebra.relation import Aggregate, Join, Project, Relation
-from slackwater.rules.form_rule import Goal, converts
+from slackwater.memo.group import RuleFlags
+from slackwater.rules.declare import converts
+from slackwater.rules.goal import Goal
 from slackwater.rules.intra.merges import merged, merged_partials
-from slackwater.rules.signed import all_of
+from slackwater.rules.rule import Found
 from slackwater.time.forms import GroupLeaf, Kind
 from slackwater.time.version import OLD, Mask, singles
 
@@ -44,8 +46,8 @@ def _is_joined(goal: Goal) -> bool:
     return sum(isinstance(goal.memo[leaf.group].expressions[0], Join) for leaf in below) > 1
 
 
-@converts(Kind.DELTA, methods=METHODS)
-def delta_one_table_at_a_time(goal: Goal, _: Relation) -> Iterator[Relation]:
+@converts(Kind.DELTA, methods=METHODS, flags=RuleFlags.SUMS_OWN_DELTAS)
+def delta_one_table_at_a_time(goal: Goal, _: Relation) -> Iterator[Found]:
     """ΔR  =  Σ ΔR(v → v + t)      t: the changing tables below R, one after the other; v: those before t
 
     Every law of deltas holds between any two versions, so along any staircase of them the steps add up to the whole.
@@ -54,11 +56,11 @@ def delta_one_table_at_a_time(goal: Goal, _: Relation) -> Iterator[Relation]:
     """
     if (goal.form.since ^ goal.form.until).bit_count() > 1 and _is_joined(goal):
         steps = _staircase(goal.form.since, goal.form.until)
-        yield all_of(goal.form.columns, [goal.memo.delta(goal.form.group, *step) for step in steps])
+        yield [goal.memo.delta(goal.form.group, *step) for step in steps]
 
 
-@converts(Kind.SNAPSHOT, methods=METHODS)
-def merge_delta_of_one_table(goal: Goal, _: Relation) -> Iterator[Relation]:
+@converts(Kind.SNAPSHOT, methods=METHODS, flags=RuleFlags.SUMS_OWN_DELTAS)
+def merge_delta_of_one_table(goal: Goal, _: Relation) -> Iterator[Found]:
     """R@(v + t)  =  R@v +# ΔR(v → v + t)      t: the last table to become new on the staircase
 
     A view that a step of another table is joined with climbs the same staircase, so it is there at each version
@@ -70,7 +72,7 @@ def merge_delta_of_one_table(goal: Goal, _: Relation) -> Iterator[Relation]:
 
 
 @converts(Kind.SNAPSHOT, of=Aggregate, partial=True, methods=METHODS)
-def merge_partial_aggregates_of_one_table(goal: Goal, node: Aggregate) -> Iterator[Relation]:
+def merge_partial_aggregates_of_one_table(goal: Goal, node: Aggregate) -> Iterator[Found]:
     """γ°R@(v + t)  =  γ°R@v +γ Δγ°R(v → v + t)      t: the last table to become new on the staircase
 
     As `merge_delta_of_one_table`, for a view of partial aggregates.                    [Ahmad et al. 2012]

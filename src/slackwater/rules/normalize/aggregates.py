@@ -7,11 +7,12 @@ from dataclasses import replace
 from slackwater.algebra.functions import DUPLICATE_BLIND
 from slackwater.algebra.properties import never_null, properties
 from slackwater.algebra.relation import Aggregate, AggregateCall, Relation
-from slackwater.rules.rule import Facts, normalizes
+from slackwater.rules.declare import normalizes
+from slackwater.rules.written import Written
 
 
 @normalizes(Aggregate)
-def count_rows_not_values(relation: Aggregate, _: Facts) -> Relation | None:
+def count_rows_not_values(_: Written, relation: Aggregate) -> Relation | None:
     """count(x)  =  count(*)      x is never null
 
     count leaves out nulls, and there are none. Not for distinct values, nor for a column that an outer join pads.
@@ -33,7 +34,7 @@ def count_rows_not_values(relation: Aggregate, _: Facts) -> Relation | None:
 
 
 @normalizes(Aggregate)
-def drop_needless_distinct(relation: Aggregate, _: Facts) -> Relation | None:
+def drop_needless_distinct(_: Written, relation: Aggregate) -> Relation | None:
     """max(distinct x)  =  max(x)      for every aggregate that repetition cannot sway
 
     Not for a sum, a count or an average, which a second copy changes.

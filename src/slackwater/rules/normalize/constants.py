@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from slackwater.algebra.fold import fold, simplify
 from slackwater.algebra.relation import Aggregate, Filter, Join, Project, Relation
-from slackwater.rules.rule import Facts, normalizes
+from slackwater.rules.declare import normalizes
+from slackwater.rules.written import Written
 
 
 @normalizes(Relation)
-def fold_constants(relation: Relation, _: Facts) -> Relation | None:
+def fold_constants(_: Written, relation: Relation) -> Relation | None:
     """f(1 + 2)  =  f(3);  (a ∧ b) ∨ (a ∧ c)  =  a ∧ (b ∨ c)
 
     Predicates are also factored, so that what every branch of an OR asks for becomes a conjunct of its own. A value
@@ -28,7 +29,7 @@ def fold_constants(relation: Relation, _: Facts) -> Relation | None:
             folded = Aggregate(relation.input, relation.keys, calls)
         case _:
             return None
-    return folded if folded != relation else None
+    return folded
 
 
 RULES = (fold_constants,)

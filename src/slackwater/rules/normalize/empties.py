@@ -20,7 +20,8 @@ from slackwater.algebra.relation import (
 )
 from slackwater.algebra.scalar import NULL, Scalar, cast, reference
 from slackwater.algebra.schema import Column
-from slackwater.rules.rule import Facts, normalizes
+from slackwater.rules.declare import normalizes
+from slackwater.rules.written import Written
 
 
 def is_empty(relation: Relation) -> bool:
@@ -32,7 +33,7 @@ def _nothing(relation: Relation) -> Relation:
 
 
 @normalizes(Relation, over=Values)
-def propagate_empty(relation: Relation, _: Facts) -> Relation | None:
+def propagate_empty(_: Written, relation: Relation) -> Relation | None:
     """op(∅)  =  ∅      for σ, π, keyed γ, ω, limit and row copies; for ⋈ with an empty side, ⋉ and ▷ of nothing
 
     A union loses its empty branches, an outer join with an empty side pads the other. Not for an aggregate without

@@ -24,7 +24,8 @@ from slackwater.algebra.relation import (
 )
 from slackwater.algebra.scalar import TRUE, Scalar, conjunction, conjuncts
 from slackwater.algebra.schema import Column
-from slackwater.rules.rule import Facts, normalizes
+from slackwater.rules.declare import normalizes
+from slackwater.rules.written import Written
 
 
 def filtered(relation: Relation, parts: Iterable[Scalar]) -> Relation:
@@ -49,7 +50,7 @@ def split(predicate: Scalar, columns: Iterable[Column]) -> tuple[list[Scalar], l
 
 
 @normalizes(Filter)
-def remove_true_filter(relation: Filter, _: Facts) -> Relation | None:
+def remove_true_filter(_: Written, relation: Filter) -> Relation | None:
     """σ true R  =  R
 
     Not for a predicate that is only never false: of an unknown one the filter keeps no row.
@@ -58,7 +59,7 @@ def remove_true_filter(relation: Filter, _: Facts) -> Relation | None:
 
 
 @normalizes(Filter)
-def empty_false_filter(relation: Filter, _: Facts) -> Relation | None:
+def empty_false_filter(_: Written, relation: Filter) -> Relation | None:
     """σ false R  =  ∅
 
     Nothing is true of no row; an unknown predicate keeps no row either.
@@ -67,7 +68,7 @@ def empty_false_filter(relation: Filter, _: Facts) -> Relation | None:
 
 
 @normalizes(Filter, over=Filter)
-def merge_filters(relation: Filter, _: Facts) -> Relation | None:
+def merge_filters(_: Written, relation: Filter) -> Relation | None:
     """σp(σq R)  =  σ(q ∧ p) R
 
     Not when p can raise: q has kept some rows from it.
@@ -80,7 +81,7 @@ def merge_filters(relation: Filter, _: Facts) -> Relation | None:
 
 
 @normalizes(Filter, over=Project)
-def push_filter_below_project(relation: Filter, _: Facts) -> Relation | None:
+def push_filter_below_project(_: Written, relation: Filter) -> Relation | None:
     """σp(π R)  =  π(σp' R)      p' is p with each column replaced by what it stands for
 
     Not for a conjunct over a random or raising column.
@@ -98,7 +99,7 @@ def push_filter_below_project(relation: Filter, _: Facts) -> Relation | None:
 
 
 @normalizes(Filter, over=Join)
-def push_filter_below_join(relation: Filter, _: Facts) -> Relation | None:
+def push_filter_below_join(_: Written, relation: Filter) -> Relation | None:
     """σp(L ⋈ R)  =  σp L ⋈ R      p reads only L; likewise for R, and p over both joins the condition of an inner join
 
     A join passes left rows on unchanged, unless it pads them (full outer). The right side of a left join is padded, so
@@ -121,7 +122,7 @@ def push_filter_below_join(relation: Filter, _: Facts) -> Relation | None:
 
 
 @normalizes(Filter, over=Aggregate)
-def push_filter_below_aggregate(relation: Filter, _: Facts) -> Relation | None:
+def push_filter_below_aggregate(_: Written, relation: Filter) -> Relation | None:
     """σp(γ R)  =  γ(σp R)      p reads only keys
 
     All rows of a group agree on its keys, so whole groups stay or go. Not without keys: the one group of an empty
@@ -137,7 +138,7 @@ def push_filter_below_aggregate(relation: Filter, _: Facts) -> Relation | None:
 
 
 @normalizes(Filter, over=Window)
-def push_filter_below_window(relation: Filter, _: Facts) -> Relation | None:
+def push_filter_below_window(_: Written, relation: Filter) -> Relation | None:
     """σp(ω R)  =  ω(σp R)      p reads only columns that every window partitions by
 
     Then p keeps or drops whole partitions, and a window sees nothing else. Not for another column, whose rows the
@@ -153,7 +154,7 @@ def push_filter_below_window(relation: Filter, _: Facts) -> Relation | None:
 
 
 @normalizes(Filter, over=Union)
-def push_filter_below_union(relation: Filter, _: Facts) -> Relation | None:
+def push_filter_below_union(_: Written, relation: Filter) -> Relation | None:
     """σp(R ∪ S)  =  σp R ∪ σp S
 
     Not for a column whose type differs between branches: p would judge it before it is cast.
@@ -171,7 +172,7 @@ def push_filter_below_union(relation: Filter, _: Facts) -> Relation | None:
 
 
 @normalizes(Filter, over=(Expand, Generate))
-def push_filter_below_row_copies(relation: Filter, _: Facts) -> Relation | None:
+def push_filter_below_row_copies(_: Written, relation: Filter) -> Relation | None:
     """σp(R × copies)  =  σp R × copies      p reads only columns of R; for grouping sets and generators
 
     Every copy of a row agrees on them. Not for an element that a generator made, nor for a grouping key, which is null
@@ -186,7 +187,7 @@ def push_filter_below_row_copies(relation: Filter, _: Facts) -> Relation | None:
 
 
 @normalizes(Join)
-def push_join_condition(relation: Join, _: Facts) -> Relation | None:
+def push_join_condition(_: Written, relation: Join) -> Relation | None:
     """L ⋈(p ∧ q) R  =  σp L ⋈q R      p reads only L; likewise for R
 
     A side whose rows survive without a partner keeps its conjuncts in the condition: there they decide only whether

@@ -24,8 +24,9 @@ from slackwater.algebra.relation import (
 )
 from slackwater.algebra.scalar import FALSE, Scalar, conjunction, conjuncts, disjunction, disjuncts
 from slackwater.algebra.schema import Column
+from slackwater.rules.declare import normalizes
 from slackwater.rules.normalize.filters import filtered, may_move
-from slackwater.rules.rule import Facts, normalizes
+from slackwater.rules.written import Written
 
 
 def holds(part: Scalar, relation: Relation) -> bool:
@@ -110,7 +111,7 @@ def _implied(known: frozenset[Scalar], names: dict[Column, Column], target: Rela
 
 
 @normalizes(Join)
-def infer_filter_through_equality(relation: Join, _: Facts) -> Relation | None:
+def infer_filter_through_equality(_: Written, relation: Join) -> Relation | None:
     """σp L ⋈(a=b) R  =  σp L ⋈(a=b) σp[b/a] R
 
     A right row that fails p[b/a] meets no left row that passes p. For an inner or semi join it holds both ways; for a
@@ -148,7 +149,7 @@ def _side_of(predicate: Scalar, side: Relation) -> Scalar | None:
 
 
 @normalizes(Join)
-def infer_filter_from_disjunction(relation: Join, _: Facts) -> Relation | None:
+def infer_filter_from_disjunction(_: Written, relation: Join) -> Relation | None:
     """L ⋈((p∧q) ∨ (p'∧q')) R  =  σ(p∨p') L ⋈(…) σ(q∨q') R      p, p' read only L; q, q' only R
 
     Each side must pass one branch's part. The condition itself stays: the parts must match up. Not where a branch says
@@ -179,7 +180,7 @@ def _settled(predicate: Scalar, not_null: frozenset[Column]) -> Scalar:
 
 
 @normalizes(Join)
-def answer_null_tests(relation: Join, _: Facts) -> Relation | None:
+def answer_null_tests(_: Written, relation: Join) -> Relation | None:
     """(x IS NULL ∨ p)  =  p      x is never null
 
     Makes a null-aware anti join an ordinary one where neither side has nulls. Not while one side may: a single null on

@@ -16,7 +16,8 @@ from slackwater.errors import InternalError
 from slackwater.rules.normalize import aggregates, constants, empties, filters, inference, outer_joins, projects
 from slackwater.rules.normalize.prune import prune
 from slackwater.rules.normalize.readers import ask_for_all_readers, is_work
-from slackwater.rules.rule import Facts, Rule
+from slackwater.rules.rule import Rule
+from slackwater.rules.written import Written
 
 RULES: tuple[Rule, ...] = tuple(
     chain(
@@ -67,7 +68,6 @@ class _Normalizer:
         self.trace = trace
         self.done: dict[Relation, Relation] = {}
         self.shared: set[Relation] = set()
-        self.facts = Facts(self.shared)
         self.firings = 0
         self._by_type: dict[type[Relation], tuple[Rule, ...]] = {}
 
@@ -107,22 +107,24 @@ class _Normalizer:
 
     def _better(self, relation: Relation) -> Relation | None:
         """What the first rule that applies makes of an operator whose inputs are normal."""
+        written = Written(relation, self.shared)
         for rule in self._rules_for(type(relation)):
-            if not rule.matches(relation) or self._looks_into_shared(rule, relation):
+            if not rule.pattern.fits(relation, relation.inputs) or self._looks_into_shared(rule, relation):
                 continue
-            better = rule.rewrite(relation, self.facts)
-            if better is not None and better != relation:
-                self._fired(rule, relation, better)
-                return better
+            for better in rule.apply(written):
+                if better != relation:
+                    self._fired(rule, relation, better)
+                    return better
         return None
 
     def _rules_for(self, kind: type[Relation]) -> tuple[Rule, ...]:
         if kind not in self._by_type:
-            self._by_type[kind] = tuple(rule for rule in self.rules if issubclass(kind, rule.on))
+            self._by_type[kind] = tuple(rule for rule in self.rules if issubclass(kind, rule.pattern.on))
         return self._by_type[kind]
 
     def _looks_into_shared(self, rule: Rule, relation: Relation) -> bool:
-        return bool(rule.over) and any(b in self.shared for b in relation.inputs if isinstance(b, rule.over))
+        over = rule.pattern.over
+        return bool(over) and any(b in self.shared for b in relation.inputs if isinstance(b, over))
 
     def _fired(self, rule: Rule, before: Relation, after: Relation) -> None:
         self.firings += 1

@@ -8,7 +8,8 @@ from slackwater.algebra.fold import rejects_padding
 from slackwater.algebra.properties import matched_columns, properties
 from slackwater.algebra.relation import Filter, Join, JoinKind, Project, Relation
 from slackwater.algebra.scalar import Scalar
-from slackwater.rules.rule import Facts, normalizes
+from slackwater.rules.declare import normalizes
+from slackwater.rules.written import Written
 
 
 def _simplified(join: Join, predicate: Scalar) -> Join | None:
@@ -31,7 +32,7 @@ def _simplified(join: Join, predicate: Scalar) -> Join | None:
 
 
 @normalizes(Filter, over=Join)
-def simplify_outer_join_below_filter(relation: Filter, _: Facts) -> Relation | None:
+def simplify_outer_join_below_filter(_: Written, relation: Filter) -> Relation | None:
     """σp(L ⟕ R)  =  σp(L ⋈ R)      p is not true where R is all null
 
     The padded rows are just those, and p turns each of them away. For ⟗, p over one side removes the other side's
@@ -43,37 +44,37 @@ def simplify_outer_join_below_filter(relation: Filter, _: Facts) -> Relation | N
 
 
 @normalizes(Join, over=(Join, Project))
-def simplify_outer_join_below_join(relation: Join, facts: Facts) -> Relation | None:
+def simplify_outer_join_below_join(written: Written, relation: Join) -> Relation | None:
     """(L ⟕ R) ⋈c S  =  (L ⋈ R) ⋈c S      c is not true where R is all null
 
     A padded row finds no partner. It holds on each side whose rows need a partner to survive: not for the left of a
     left or anti join, not below a full join.                                                [Galindo-Legaria 94]
     """
     if relation.kind in (JoinKind.INNER, JoinKind.SEMI):
-        left = _with_simpler_join(relation.left, relation.condition, facts)
+        left = _with_simpler_join(relation.left, relation.condition, written)
         if left is not None:
             return replace(relation, left=left)
     if relation.kind is not JoinKind.FULL:
-        right = _with_simpler_join(relation.right, relation.condition, facts)
+        right = _with_simpler_join(relation.right, relation.condition, written)
         if right is not None:
             return replace(relation, right=right)
     return None
 
 
-def _with_simpler_join(side: Relation, condition: Scalar, facts: Facts) -> Relation | None:
+def _with_simpler_join(side: Relation, condition: Scalar, written: Written) -> Relation | None:
     """One input of a join, itself an outer join or a projection of one, without padding that the condition rejects."""
-    if side in facts.shared:
+    if side in written.shared:
         return None
     if isinstance(side, Join):
         return _simplified(side, condition)
     if isinstance(side, Project) and isinstance(side.input, Join):
-        below = _with_simpler_join(side.input, condition.substitute(side.definitions), facts)
+        below = _with_simpler_join(side.input, condition.substitute(side.definitions), written)
         return replace(side, input=below) if below is not None else None
     return None
 
 
 @normalizes(Project, over=Join)
-def remove_unread_left_join(relation: Project, _: Facts) -> Relation | None:
+def remove_unread_left_join(_: Written, relation: Project) -> Relation | None:
     """π(L ⟕ R)  =  π L      π reads only L, and the condition reaches a key of R
 
     Each left row comes out exactly once, with a partner or without. Not when two partners are possible, also because

@@ -8,7 +8,8 @@ from slackwater.algebra.properties import properties
 from slackwater.algebra.relation import Aggregate, Join, JoinKind, Project, Relation, Union, Values
 from slackwater.algebra.scalar import Scalar, conjuncts, reference
 from slackwater.algebra.schema import Column
-from slackwater.rules.rule import Facts, normalizes
+from slackwater.rules.declare import normalizes
+from slackwater.rules.written import Written
 
 
 def _is_cheap(scalar: Scalar) -> bool:
@@ -17,7 +18,7 @@ def _is_cheap(scalar: Scalar) -> bool:
 
 
 @normalizes(Project, over=Project)
-def merge_projects(relation: Project, _: Facts) -> Relation | None:
+def merge_projects(_: Written, relation: Project) -> Relation | None:
     """π(π' R)  =  π'' R      each column replaced by what it stands for
 
     Not where a computed value would be computed twice, or a random one drawn twice.
@@ -35,7 +36,7 @@ def merge_projects(relation: Project, _: Facts) -> Relation | None:
 
 
 @normalizes(Project)
-def remove_identity_project(relation: Project, _: Facts) -> Relation | None:
+def remove_identity_project(_: Written, relation: Project) -> Relation | None:
     """π R  =  R      π keeps every column as it is
 
     The order of columns has no meaning. Not when one is dropped, renamed or computed.
@@ -46,7 +47,7 @@ def remove_identity_project(relation: Project, _: Facts) -> Relation | None:
 
 
 @normalizes(Join, over=Values)
-def remove_unit_join(relation: Join, _: Facts) -> Relation | None:
+def remove_unit_join(_: Written, relation: Join) -> Relation | None:
     """R × {()}  =  R      the one row without columns adds nothing
 
     Not for a row with columns, nor for several rows, which repeat R.
@@ -60,7 +61,7 @@ def remove_unit_join(relation: Join, _: Facts) -> Relation | None:
 
 
 @normalizes(Aggregate)
-def remove_redundant_distinct(relation: Aggregate, _: Facts) -> Relation | None:
+def remove_redundant_distinct(_: Written, relation: Aggregate) -> Relation | None:
     """δ R  =  π R      R's rows are already distinct on the kept columns
 
     They contain a key of R. Not for a union, whose branches may repeat each other, nor where a join repeats the key.
@@ -71,7 +72,7 @@ def remove_redundant_distinct(relation: Aggregate, _: Facts) -> Relation | None:
 
 
 @normalizes(Join, over=Aggregate)
-def ignore_duplicates_of_partners(relation: Join, _: Facts) -> Relation | None:
+def ignore_duplicates_of_partners(_: Written, relation: Join) -> Relation | None:
     """L ⋉ δR  =  L ⋉ R      one partner is as good as many; for ▷ too
 
     Not for a join that keeps its partners, and not for groups whose aggregates the condition reads.
@@ -86,12 +87,12 @@ def _fits(join: Join, right: Relation) -> bool:
     return not set(join.left.columns) & set(right.columns)
 
 
-def _alone(relation: Relation, facts: Facts) -> bool:
-    return relation not in facts.shared
+def _renames(project: Project, wanted: tuple[Column, ...]) -> bool:
+    return all(project.definitions[column].column for column in wanted)
 
 
 @normalizes(Union, over=(Union, Project))
-def flatten_union(relation: Union, facts: Facts) -> Relation | None:
+def flatten_union(written: Written, relation: Union) -> Relation | None:
     """(R ∪ S) ∪ T  =  R ∪ S ∪ T
 
     A renaming projection between two unions is absorbed; one that computes stays. Not where the inner union casts its
@@ -102,11 +103,11 @@ def flatten_union(relation: Union, facts: Facts) -> Relation | None:
     changed = False
     for branch, columns in zip(relation.branches, relation.sources, strict=True):
         inner, wanted = branch, columns
-        while isinstance(inner, Project) and all(inner.definitions[c].column for c in wanted) and _alone(inner, facts):
+        while isinstance(inner, Project) and _renames(inner, wanted) and inner not in written.shared:
             named = [inner.definitions[c].column for c in wanted]
             wanted = tuple(c for c in named if c is not None)
             inner = inner.input
-        if isinstance(inner, Union) and inner.exact >= set(wanted) and _alone(inner, facts):
+        if isinstance(inner, Union) and inner.exact >= set(wanted) and inner not in written.shared:
             changed = True
             for position, below in enumerate(inner.branches):
                 names = inner.renaming(position)

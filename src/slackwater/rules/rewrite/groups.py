@@ -8,13 +8,14 @@ from dataclasses import replace
 from slackwater.algebra.properties import properties
 from slackwater.algebra.relation import Aggregate, AggregateCall, Expand, Project, Relation
 from slackwater.algebra.scalar import NULL, Scalar, case_when, cast, is_not_null, literal, reference
-from slackwater.rules.explore.rule import Match, explores
+from slackwater.rules.declare import rewrites
+from slackwater.rules.match import Match
 from slackwater.rules.partials import partials_of
 
 _ITSELF = frozenset(("sum", "min", "max"))
 
 
-@explores(Aggregate, whole=True)
+@rewrites(Aggregate)
 def aggregate_of_single_rows(_: Match, node: Aggregate) -> Iterator[Relation]:
     """γk R  =  π R      k has a key of R
 
@@ -41,7 +42,7 @@ def _of_one_row(call: AggregateCall) -> Scalar | None:
     return value if call.function in _ITSELF and call.arguments else None
 
 
-@explores(Aggregate, over=Expand, whole=True)
+@rewrites(Aggregate, over=Expand)
 def grouping_sets_of_finer_groups(_: Match, node: Aggregate) -> Iterator[Relation]:
     """γ(k, set)(sets R)  =  γ(k, set)(sets(γ° R))      γ° by all keys that some set keeps
 

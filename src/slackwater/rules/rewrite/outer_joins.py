@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slackwater.algebra.relation import Join, JoinKind, Relation
-from slackwater.rules.explore.rule import Match, explores
-from slackwater.rules.rewrite.shapes import inner_joins, joined, narrowed, without_narrowing
+from slackwater.rules.declare import rewrites
+from slackwater.rules.match import Match
+from slackwater.rules.rewrite.shapes import inner_joins, joined, without_narrowing
 
 
-@explores(Join, whole=True)
+@rewrites(Join)
 def inner_joins_before_outer_join(_: Match, node: Join) -> Iterator[Relation]:
     """(L ⟕ S) ⋈ R  =  (L ⋈ R) ⟕ S      the condition of ⋈ reads only L and R
 
@@ -27,7 +28,7 @@ def inner_joins_before_outer_join(_: Match, node: Join) -> Iterator[Relation]:
         if any(part.columns & padded for part in joins.conditions) or any(hidden & set(o.columns) for o in others):
             continue
         near = joined((outer.left, *others), joins.conditions)
-        yield narrowed(Join(JoinKind.LEFT, near, outer.right, outer.condition), node.columns)
+        yield Join(JoinKind.LEFT, near, outer.right, outer.condition)
 
 
 RULES = (inner_joins_before_outer_join,)

@@ -25,8 +25,9 @@ from slackwater.algebra.relation import (
 )
 from slackwater.algebra.scalar import NULL, Scalar, call, case_when, conjunction, equality, literal, reference
 from slackwater.algebra.schema import Column
+from slackwater.rules.declare import rewrites
 from slackwater.rules.explore.aggregates import in_two_steps, may_go_early
-from slackwater.rules.explore.rule import Match, explores
+from slackwater.rules.match import Match
 from slackwater.rules.rewrite.shapes import (
     Grouped,
     InnerJoins,
@@ -156,7 +157,7 @@ def _is_asked(part: Scalar, joins: InnerJoins) -> bool:
     return part in joins.conditions or (pair is not None and joins.same_value(*pair))
 
 
-@explores(Join, whole=True)
+@rewrites(Join)
 def aggregate_joined_back_as_window(_: Match, node: Join) -> Iterator[Relation]:
     """R ⋈k γk(R) ⋈ S  =  ω(by k)(R ⋈ S)      k never null; S meets R by k alone, at most once
 
@@ -214,7 +215,7 @@ def _with_what_keeps_groups_whole(
     return rows, later, conditions
 
 
-@explores(Aggregate, whole=True)
+@rewrites(Aggregate)
 def sums_by_key_in_place_of_rows(_: Match, node: Aggregate) -> Iterator[Relation]:
     """γg(R ⋈k γk(R) ⋈ S)  =  γg(γk(R) ⋈ S)      the first γk adds up what the outer γg wants of R; g reads only S and k
 

@@ -34,8 +34,9 @@ from slackwater.algebra.scalar import (
     reference,
 )
 from slackwater.algebra.schema import Column
+from slackwater.rules.declare import rewrites
 from slackwater.rules.explore.aggregates import is_padded_to_null, met_by
-from slackwater.rules.explore.rule import Match, explores
+from slackwater.rules.match import Match
 from slackwater.rules.rewrite.shapes import all_true, made, may_move
 
 _MOST_CASES = 6
@@ -43,7 +44,7 @@ _MOST_DIGITS = 17
 """A decimal of no more digits stays exact when it is multiplied by a count, and so do its sums when they are added."""
 
 
-@explores(Aggregate, whole=True)
+@rewrites(Aggregate)
 def add_up_partners_before_outer_join(_: Match, node: Aggregate) -> Iterator[Relation]:
     """γk(L ⟕j R; sum x)  =  γk(L ⟕j γj(R; s := sum r, n := count); sum of s, l · n, or x over no partner)
 

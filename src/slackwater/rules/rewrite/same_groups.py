@@ -25,7 +25,8 @@ from slackwater.algebra.scalar import (
     reference,
 )
 from slackwater.algebra.schema import Column
-from slackwater.rules.explore.rule import Match, explores
+from slackwater.rules.declare import rewrites
+from slackwater.rules.match import Match
 from slackwater.rules.rewrite.shapes import (
     Grouped,
     InnerJoins,
@@ -132,7 +133,7 @@ def _meant(side: Side, values: Mapping[Column, Scalar]) -> dict[Column, Scalar]:
     return {column: scalar.substitute(values) for column, scalar in side.group.meanings.items()}
 
 
-@explores(Join, whole=True)
+@rewrites(Join)
 def aggregates_of_the_same_rows(_: Match, node: Join) -> Iterator[Relation]:
     """γk(σp R; f) ⋈k γk(σq R; g)  =  σ(n > 0, m > 0)(γk(σ(p∨q) R; f if p, g if q, n := count if p, m := count if q))
 
@@ -158,7 +159,7 @@ def aggregates_of_the_same_rows(_: Match, node: Join) -> Iterator[Relation]:
             yield Project(whole, tuple((c, values.get(c, reference(c))) for c in node.columns))
 
 
-@explores(Join, whole=True)
+@rewrites(Join)
 def padded_aggregate_of_the_same_rows(_: Match, node: Join) -> Iterator[Relation]:
     """(γk(σp R; f) ⋈ S) ⟕k γk(σq R; g)  =  σ(n > 0)(γk(σ(p∨q) R; f if p, g if q, …)) ⋈ S      null where m = 0
 

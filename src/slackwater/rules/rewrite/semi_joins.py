@@ -9,11 +9,12 @@ from slackwater.algebra.properties import matched_columns, properties
 from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, JoinKind, Relation
 from slackwater.algebra.scalar import call, conjunction, conjuncts, disjunction, equality, literal, negation, reference
 from slackwater.algebra.schema import Column, ColumnId
-from slackwater.rules.explore.rule import Match, explores
+from slackwater.rules.declare import rewrites
+from slackwater.rules.match import Match
 from slackwater.rules.rewrite.shapes import narrowed
 
 
-@explores(Join, whole=True)
+@rewrites(Join)
 def semi_join_on_key_as_inner_join(_: Match, node: Join) -> Iterator[Relation]:
     """L ⋉ R  =  π(L ⋈ R)      the condition reaches a key of R
 
@@ -21,10 +22,10 @@ def semi_join_on_key_as_inner_join(_: Match, node: Join) -> Iterator[Relation]:
     inner join it meets the joins around it. Not where two partners are possible.
     """
     if node.kind is JoinKind.SEMI and properties(node.right).is_unique(matched_columns(node, node.right)):
-        yield narrowed(Join(JoinKind.INNER, node.left, node.right, node.condition), node.columns)
+        yield Join(JoinKind.INNER, node.left, node.right, node.condition)
 
 
-@explores(Join, whole=True)
+@rewrites(Join)
 def unequal_partner_by_extremes(_: Match, node: Join) -> Iterator[Relation]:
     """L ⋉(k, x≠y) R  =  π(σ(x ≠ low or x ≠ high)(L ⋈k γk(min y as low, max y as high)(R)))      for ▷ with ⟕
 
@@ -55,7 +56,7 @@ def unequal_partner_by_extremes(_: Match, node: Join) -> Iterator[Relation]:
     else:
         alone = negation(call("coalesce", differs, literal(False)))
         found = Filter(Join(JoinKind.LEFT, node.left, extremes, conjunction(equal)), alone)
-    yield narrowed(found, node.columns)
+    yield found
 
 
 RULES = (semi_join_on_key_as_inner_join, unequal_partner_by_extremes)

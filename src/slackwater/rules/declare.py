@@ -1,0 +1,99 @@
+"""Decorators that make rules of functions, one for each stage.
+
+- `normalizes`: always good, so applied until none fires, before anything is searched.
+- `rewrites`: an operator with everything below it, written another way.
+- `explores`: an operator over groups of the memo, written another way.
+- `snapshots`: the batch way to compute a form.
+- `generates`: a form from forms of the operator's inputs (TVR-generating).
+- `converts`: a form from other forms of the same relation, whatever the operator (intra-TVR).
+- `relates`: a form through a relative of the relation, such as its never retracted part (inter-TVR).
+
+The function's name is the rule's, the first line of its docstring the law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from typing import TypeVar
+
+from slackwater.algebra.relation import Relation
+from slackwater.memo.group import RuleFlags
+from slackwater.rules.goal import Goal
+from slackwater.rules.match import Match
+from slackwater.rules.rule import Found, Pattern, Rule, Stage, declared
+from slackwater.rules.written import Written
+from slackwater.time.forms import Kind
+
+N = TypeVar("N", bound=Relation)
+Kinds = type[Relation] | tuple[type[Relation], ...]
+
+
+def _kinds(over: Kinds) -> tuple[type[Relation], ...]:
+    return over if isinstance(over, tuple) else (over,)
+
+
+def normalizes(on: type[N], over: Kinds = ()) -> Callable[[Callable[[Written, N], Relation | None]], Rule]:
+    """A rule that makes one operator better, or returns None; `over` are the operators below that it takes apart."""
+
+    def declare(function: Callable[[Written, N], Relation | None]) -> Rule:
+        @wraps(function)
+        def better(written: Written, node: N) -> tuple[Relation, ...]:
+            found = function(written, node)
+            return () if found is None else (found,)
+
+        return declared(better, Stage.NORMALIZE, Pattern(on, _kinds(over)))
+
+    return declare
+
+
+def rewrites(on: type[N], over: Kinds = ()) -> Callable[[Callable[[Match, N], Iterator[Relation]]], Rule]:
+    """A rule that sees the whole tree below an operator."""
+    return lambda function: declared(function, Stage.REWRITE, Pattern(on, _kinds(over)))
+
+
+def explores(on: type[N], over: Kinds = ()) -> Callable[[Callable[[Match, N], Iterator[Relation]]], Rule]:
+    """A rule that sees an operator over groups; `over` are the operators that one of them must offer."""
+    return lambda function: declared(function, Stage.EXPLORE, Pattern(on, _kinds(over)))
+
+
+Body = Callable[[Goal, N], Iterator[Found]]
+
+
+def generates(
+    kind: Kind, of: type[N], *, partial: bool = False, methods: Iterable[str] = ()
+) -> Callable[[Body[N]], Rule]:
+    """A rule for a form of an operator, from forms of its inputs; of all methods, if none is named."""
+    pattern = Pattern(of, kind=kind, partial=partial)
+    return lambda function: declared(function, Stage.GENERATE, pattern, methods=methods)
+
+
+def snapshots(of: type[N]) -> Callable[[Body[N]], Rule]:
+    """A rule of the batch plan, which belongs to every method and is always in force."""
+    pattern = Pattern(of, kind=Kind.SNAPSHOT)
+    return lambda function: declared(function, Stage.SNAPSHOT, pattern, flags=RuleFlags.MAKES_BATCH)
+
+
+def converts(
+    kind: Kind,
+    *,
+    of: type[N] = Relation,  # type: ignore[assignment]
+    partial: bool = False,
+    methods: Iterable[str] = (),
+    flags: RuleFlags = RuleFlags.NONE,
+) -> Callable[[Body[N]], Rule]:
+    """A rule for a form from other forms of the same relation."""
+    pattern = Pattern(of, kind=kind, partial=partial)
+    return lambda function: declared(function, Stage.INTRA, pattern, methods=methods, flags=flags)
+
+
+def relates(
+    kind: Kind,
+    *,
+    of: type[N] = Relation,  # type: ignore[assignment]
+    partial: bool = False,
+    methods: Iterable[str] = (),
+) -> Callable[[Body[N]], Rule]:
+    """A rule for a form through a relative of the relation."""
+    pattern = Pattern(of, kind=kind, partial=partial)
+    return lambda function: declared(function, Stage.INTER, pattern, methods=methods)

@@ -1,0 +1,98 @@
+"""What a rule about forms is shown: the form that is wanted of an operator, with names for the forms around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from slackwater.algebra.relation import Aggregate, Relation
+from slackwater.memo.group import Group
+from slackwater.memo.memo import Memo
+from slackwater.memo.positive import positive_part
+from slackwater.rules.match import lacks
+from slackwater.rules.partials import Partials, partials_of
+from slackwater.rules.rule import Found, Misfit
+from slackwater.rules.signed import all_of
+from slackwater.time.forms import WEIGHT, Form, GroupLeaf
+from slackwater.time.version import OLD
+
+
+def leaf_of(relation: Relation) -> GroupLeaf:
+    """An operator's input, which in the memo is always a group."""
+    assert isinstance(relation, GroupLeaf)
+    return relation
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A form wanted of an operator. It is never changed, except that a relation a rule mentions is given a group."""
+
+    form: Form
+    node: Relation
+    memo: Memo
+
+    @property
+    def group(self) -> Group:
+        return self.memo[self.form.group]
+
+    def new(self, below: Relation) -> Form:
+        """The input at the newer version."""
+        return self.memo.snapshot(leaf_of(below).group, self.form.until)
+
+    def old(self, below: Relation) -> Form:
+        """The input at the older version."""
+        return self.memo.snapshot(leaf_of(below).group, self.form.since)
+
+    def delta(self, below: Relation) -> Form:
+        """What changes of the input between the two."""
+        return self.memo.delta(leaf_of(below).group, self.form.since, self.form.until)
+
+    def completion(self, below: Relation) -> Form:
+        """What makes the input's old, never retracted part the new whole: the delta, if the part is the whole."""
+        leaf = leaf_of(below)
+        part = self.positive(leaf)
+        if part is None:
+            return self.new(leaf)
+        if part.group == leaf.group:
+            return self.delta(leaf)
+        return self.memo.completion(leaf.group, self.form.since, self.form.until)
+
+    @property
+    def is_whole_step(self) -> bool:
+        """Whether the form is the new end of an interval that has an old one, for all tables below at once."""
+        return self.form.until == self.group.tables and self.form.until != OLD
+
+    def moves(self, below: Relation) -> bool:
+        """Whether the input changes at all between the two versions."""
+        return bool((self.form.since ^ self.form.until) & self.memo[leaf_of(below).group].tables)
+
+    def retracts(self, below: Relation) -> bool:
+        """Whether the input's changes may take rows away."""
+        return self.memo[leaf_of(below).group].retracts
+
+    def group_of(self, relation: Relation) -> GroupLeaf:
+        """The group of a relation that a rule has need of."""
+        return self.memo.insert(relation)
+
+    def partials(self, aggregate: Aggregate) -> Partials | None:
+        """The group form of an Aggregate: the one whose columns are wanted, else the one that its input needs."""
+        leaf = leaf_of(aggregate.input)
+        deletes = bool(self.memo[leaf.group].properties.changing_tables & self.memo.retracting)
+        own = partials_of(aggregate, signed=self.retracts(leaf), deletes=deletes)
+        if not self.form.partial or own is None or own.columns == self.form.names:
+            return own
+        fuller = partials_of(aggregate, signed=True, deletes=deletes)
+        return fuller if fuller is not None and fuller.columns == self.form.names else None
+
+    def positive(self, below: Relation) -> GroupLeaf | None:
+        """The part of an input that is never retracted; None where that is nothing."""
+        return positive_part(self.memo, leaf_of(below))
+
+    def fitted(self, found: Found) -> Relation | None:
+        """An expression with exactly the columns of the form, weights filled in where it has them."""
+        terms = (found,) if isinstance(found, Relation) else found
+        for term in terms:
+            if lacking := set(self.form.names) - set(term.columns):
+                raise Misfit(lacks(term, lacking))
+            if WEIGHT in term.columns and not self.form.signed:
+                raise Misfit(f"signed rows for {self.form}, which takes nothing back")
+        return all_of(self.form.columns, terms) if terms else None
