@@ -122,7 +122,9 @@ class Rule:
         except SlackwaterError:
             raise
         except Misfit as wrong:
-            raise self._mistake(f"yields {wrong}", "yield a relation with all columns that are asked for") from wrong
+            raise self._mistake(
+                f"yields {wrong}", "yield all columns that are asked for, and a weight only then"
+            ) from wrong
         except Exception as raised:
             told = f"raises {type(raised).__name__}: {raised}"
             raise self._mistake(told, f"mend it, or plan without it: --disable {self.name}") from raised

@@ -1,0 +1,31 @@
+"""`slackwater.rules` offers what a user's rule needs, and loads nothing before it is asked."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import slackwater.rules
+from slackwater.rules.declare import generates
+
+
+@pytest.mark.parametrize("name", slackwater.rules.__all__)
+def test_every_name_is_there(name: str) -> None:
+    assert getattr(slackwater.rules, name) is not None
+    assert name in dir(slackwater.rules)
+
+
+def test_a_name_is_what_it_says() -> None:
+    assert slackwater.rules.generates is generates
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(AttributeError, match="has no attribute `form_rule_of`; it offers BIGINT"):
+        _ = slackwater.rules.form_rule_of
+
+
+def test_importing_it_loads_no_rule() -> None:
+    code = "import sys, slackwater.rules; print([m for m in sys.modules if m.startswith('slackwater.rules.')])"
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "[]\n"
