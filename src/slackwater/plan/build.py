@@ -16,7 +16,7 @@ from slackwater.rows.cardinality import Estimator
 from slackwater.rows.estimate import Estimate
 from slackwater.rows.width import row_width
 from slackwater.search.cells import Cell, Cells, source_of
-from slackwater.search.choose import Choice
+from slackwater.search.choose import Choice, Computed, Given
 from slackwater.search.space import Key
 from slackwater.sql.names import output_names
 from slackwater.time.forms import Form, GroupLeaf, Kind
@@ -158,22 +158,22 @@ class StepBuilder:
         """The expression of a cell with its inputs written in place, up to sources, states and kept cells."""
         cell, run = key
         choice = self.choices[key]
-        if choice.rule in ("nothing", "source"):
-            leaf = Values(cell.form.columns, ()) if choice.rule == "nothing" else self._source(cell)
+        if not isinstance(choice.how, Computed):
+            leaf = self._given(cell, choice.how)
             self.rows[leaf] = self.cells.estimate(cell)
-            return leaf, (), choice.own if choice.rule == "source" else 0.0
-        assert choice.tree is not None
+            return leaf, (), choice.own if choice.how is Given.SOURCE else 0.0
+        tree = choice.how.tree
         rules = list(choice.rules)
         cost = choice.own
         by_leaf: dict[Form, Relation] = {}
         inputs = dict(choice.inputs)
-        for leaf in dict.fromkeys(n for n in choice.tree.walk() if isinstance(n, Form)):
+        for leaf in dict.fromkeys(n for n in tree.walk() if isinstance(n, Form)):
             source = self.cells.cell(leaf, cell.interval)
             relation, more, price = self._read((source, inputs[source]), run)
             by_leaf[leaf] = relation
             rules += more
             cost += price
-        relation = self._replaced(choice.tree, by_leaf, self.cells.estimator(cell.interval))
+        relation = self._replaced(tree, by_leaf, self.cells.estimator(cell.interval))
         self.rows[relation] = self.cells.estimate(cell)  # whatever law computes it
         return relation, tuple(dict.fromkeys(rules)), cost
 
@@ -184,9 +184,13 @@ class StepBuilder:
         self.rows[relation] = estimator(tree)
         return relation
 
-    def _source(self, cell: Cell) -> Relation:
+    def _given(self, cell: Cell, how: Given) -> Relation:
+        """A cell that is read as it is; a kept one is read through the step that left it."""
+        if how is Given.EMPTY:
+            return Values(cell.form.columns, ())
         scan = self.memo.scan_of(cell.form.group)
-        assert scan is not None
+        if how is Given.KEPT or scan is None:
+            raise InternalError(f"{cell.form} in interval {cell.interval} is neither a table nor empty")
         return source_of(scan, cell)
 
     def cells_by_name(self) -> dict[str, Cell]:

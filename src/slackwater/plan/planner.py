@@ -32,7 +32,7 @@ from slackwater.rules.catalogue import RELATIONAL_RULES, RuleBook
 from slackwater.rules.explore.joins import enumerate_join_orders
 from slackwater.rules.rule import Rule, Stage
 from slackwater.search.cells import Cell, Cells, Measure
-from slackwater.search.choose import KEPT, Choice, Chooser, Forced
+from slackwater.search.choose import Choice, Chooser, Computed, Forced, Given
 from slackwater.search.explore import Budget, Explorer
 from slackwater.search.objective import Objective, Vector, WeightedSum, checked, early_is_best
 from slackwater.search.relational import RelationalExplorer
@@ -382,8 +382,8 @@ def _keeps(choices: Mapping[Key, Choice], delivered: list[Key]) -> bool:
     while waiting:
         key = waiting.pop()
         for source in choices[key].inputs:
-            there = choices[source].tree is not None or choices[source].rule == KEPT
-            if source[1] < key[1] and source[0].interval > 0 and there:
+            is_state = isinstance(choices[source].how, Computed) or choices[source].how is Given.KEPT
+            if source[1] < key[1] and source[0].interval > 0 and is_state:
                 return True
             if source not in below:
                 below.add(source)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from slackwater.physical.model import CostModel
 from slackwater.plan.build import Delivery
 from slackwater.search.cells import Cells
-from slackwater.search.choose import KEPT, Choice
+from slackwater.search.choose import Choice, Given
 from slackwater.search.objective import Vector, add, at
 from slackwater.search.space import Key
 
@@ -42,7 +42,7 @@ def total_cost(
 
     def is_loaded(key: Key, run: int) -> bool:
         from_state = key[1] < run or key in shared
-        return choices[key].rule == KEPT or (from_state and key in saved)
+        return choices[key].how is Given.KEPT or (from_state and key in saved)
 
     def computed(key: Key) -> Vector:
         if key not in known:

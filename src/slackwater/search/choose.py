@@ -14,33 +14,56 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from slackwater.algebra.relation import Relation
 from slackwater.search.cells import Cell
 from slackwater.search.objective import Cost, Objective, scale
-from slackwater.search.space import Key, Space, Way
+from slackwater.search.space import Key, Node, Space, Way
 
-KEPT = "kept"
-"""How a cell is had that a run left before planning began."""
+
+class Given(Enum):
+    """A cell that need not be computed."""
+
+    SOURCE = auto()
+    """A base table, or what it brought."""
+    KEPT = auto()
+    """A state that a run left before planning began."""
+    EMPTY = auto()
+    """No rows, as is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A cell that an expression computes."""
+
+    tree: Relation
+    rule: str
+    through: str = ""
+    """The rule about relations that found the operator, if one did."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """How a cell is computed at a run: the expression, its rule, and where each input comes from."""
+    """How a cell is had at a run, where each input comes from, and what it costs by itself."""
 
     cell: Cell
     run: int
-    tree: Relation | None
-    rule: str
+    how: Computed | Given
     inputs: tuple[Key, ...]
     own: float
-    through: str = ""
-    """The exploration rule that found the operator, if one did."""
+
+    @property
+    def tree(self) -> Relation | None:
+        """The expression that computes it, where one does."""
+        return self.how.tree if isinstance(self.how, Computed) else None
 
     @property
     def rules(self) -> tuple[str, ...]:
         """The rules it took: those about forms and about relations."""
-        return tuple(name for name in (self.rule, self.through) if name not in ("", "source", "nothing", KEPT))
+        if not isinstance(self.how, Computed):
+            return ()
+        return (self.how.rule, self.how.through) if self.how.through else (self.how.rule,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,18 +225,23 @@ class Chooser:
             if node.key in found:
                 continue
             if not node.ways:
-                rule = KEPT if node.kept else "nothing" if self.space.cells.is_empty(cell) else "source"
-                found[node.key] = Choice(cell, run, None, rule, (), node.own)
+                found[node.key] = Choice(cell, run, self._given(node), (), node.own)
                 continue
             way = must[number].way if number in must else node.ways[self._way[number]]
             sources = [self.supplier(source) for source in way.inputs]
             if number in must:
                 sources[way.inputs.index(must[number].source)] = must[number].supplier
             inputs = tuple(self.space[source].key for source in sources)
-            made = way.alternative
-            found[node.key] = Choice(cell, run, way.tree, made.rule, inputs, way.own, made.through)
+            computed = Computed(way.tree, way.alternative.rule, way.alternative.through)
+            found[node.key] = Choice(cell, run, computed, inputs, way.own)
             waiting.extend(reversed(sources))
         return found
+
+    def _given(self, node: Node) -> Given:
+        """How a node is had that has no way to be computed."""
+        if node.kept:
+            return Given.KEPT
+        return Given.EMPTY if self.space.cells.is_empty(node.key[0]) else Given.SOURCE
 
     def used(self) -> tuple[Counter[int], set[int]]:
         """How often each node of the plan is read or delivered, and which of them are saved for a later run."""

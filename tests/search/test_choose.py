@@ -1,0 +1,60 @@
+"""A cell is computed by a rule, read from a source, kept by an earlier run, or known to be empty: nothing else."""
+
+from __future__ import annotations
+
+from slackwater.algebra.canonical import canonical
+from slackwater.catalog.statistics import Arrival, TableStatistics
+from slackwater.catalog.table import Catalog, table
+from slackwater.physical.model import RowsCost
+from slackwater.plan.planner import Options, Planning, open_space, plan_query
+from slackwater.rules.normalize.normalizer import normalize
+from slackwater.search.choose import Choice, Chooser, Computed, Given
+from slackwater.search.objective import WeightedSum
+from slackwater.search.space import Key, Space, Start
+from slackwater.sql.bind import bind
+from slackwater.time.timeline import Timeline
+from slackwater.time.version import OLD
+
+CATALOG = Catalog.of([table("sales", {"cat": "int", "price": "int"})])
+TIMELINE = Timeline.of(["14:00", "24:00"], [0.1, 1.0], "final")
+OBJECTIVE = WeightedSum(TIMELINE.weights)
+OPTIONS = Options(model=RowsCost(), exact=True, keeping=True)
+
+
+def planned(*rows: float) -> Planning:
+    query = canonical(normalize(bind("SELECT cat, sum(price) AS total FROM sales GROUP BY cat", CATALOG)))
+    statistics = {"sales": TableStatistics(tuple(Arrival(count) for count in rows), {"cat": 5.0})}
+    return plan_query(query, statistics, TIMELINE, OPTIONS)
+
+
+def ways_to_have(choices: dict[Key, Choice]) -> set[type[Computed] | Given]:
+    return {Computed if isinstance(choice.how, Computed) else choice.how for choice in choices.values()}
+
+
+def test_what_a_rule_computes_names_it_and_what_is_read_names_none() -> None:
+    choices = planned(900.0, 100.0).choices
+    assert ways_to_have(choices) == {Computed, Given.SOURCE}
+    for choice in choices.values():
+        assert bool(choice.rules) == (choice.tree is not None) == isinstance(choice.how, Computed)
+
+
+def test_what_brings_no_rows_is_empty() -> None:
+    planning = planned(900.0, 0.0)
+    (root,) = planning.roots.values()
+    change = planning.memo.delta(root.group, OLD, root.until)
+    space = Space(planning.cells, TIMELINE, OPTIONS.model)
+    chooser = Chooser(space, OBJECTIVE, [space.node(planning.cells.cell(change, 2), 2)])
+    assert [choice.how for choice in chooser.choices().values()] == [Given.EMPTY]
+
+
+def test_what_an_earlier_run_left_is_kept() -> None:
+    planning = planned(900.0, 100.0)
+    saved = {key for key, choice in planning.choices.items() if key[1] == 1 and choice.tree is not None}
+    (delivery,) = planning.deliveries
+    start = Start(2, frozenset(saved))
+    chooser = open_space(planning.cells, [delivery], TIMELINE, OPTIONS, OBJECTIVE, start=start)
+    choices = chooser.choices()
+    kept = {key for key, choice in choices.items() if choice.how is Given.KEPT}
+    assert kept
+    assert kept <= saved
+    assert all(choices[key].rules == () for key in kept)
