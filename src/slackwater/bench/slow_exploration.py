@@ -20,7 +20,7 @@ from typing import Final
 from slackwater.algebra.relation import Limit, Query, Relation, Scan
 from slackwater.catalog.statistics import Statistics
 from slackwater.errors import UserError, did_you_mean
-from slackwater.memo.group import Alternative, RuleFlags
+from slackwater.memo.group import Alternative
 from slackwater.plan.gc_paused import gc_paused
 from slackwater.plan.plan import ONLY
 from slackwater.plan.planner import Exploration, Options, Planning, choose_plan
@@ -102,7 +102,7 @@ class SlowExplorer(Explorer):
             return []
         rules: list[Rule] = []
         if PRUNING in self.without and not any(map(is_last_resort, found)):
-            rules += [rule for rule in self.rules.for_form(form) if rule.flags & RuleFlags.LAST_RESORT]
+            rules += [rule for rule in self.rules.for_form(form) if rule.flags.last_resort]
         if GUIDANCE in self.without:
             rules += [rule for rule in _UNGUIDED if rule.pattern.kind is form.kind]
         return rules

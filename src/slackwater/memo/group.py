@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Flag, auto
 
 from slackwater.algebra.properties import Columns, Properties
 from slackwater.algebra.relation import Relation
@@ -12,16 +11,19 @@ from slackwater.time.forms import Form, GroupId, GroupLeaf
 from slackwater.time.version import Mask
 
 
-class RuleFlags(Flag):
+@dataclass(frozen=True, slots=True)
+class RuleFlags:
     """What the search must know of a rule beyond its pattern, and of each alternative that the rule has found."""
 
-    NONE = 0
-    MAKES_BATCH = auto()
+    makes_batch: bool = False
     """It makes the batch plan: snapshots from snapshots."""
-    LAST_RESORT = auto()
+    last_resort: bool = False
     """It is tried only where no other rule finds anything."""
-    SUMS_OWN_DELTAS = auto()
+    sums_own_deltas: bool = False
     """It adds up deltas of the relation itself."""
+
+
+NO_FLAGS = RuleFlags()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Alternative:
     rule: str
     through: str = ""
     """The rule that found the operator the alternative computes, where it is not the one that was written."""
-    flags: RuleFlags = RuleFlags.NONE
+    flags: RuleFlags = NO_FLAGS
     """Those of its rule."""
 
     def leaves(self) -> tuple[Form, ...]:

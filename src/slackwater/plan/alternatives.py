@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from slackwater.algebra.relation import Query
 from slackwater.catalog.statistics import Statistics
 from slackwater.json_text import Json
-from slackwater.memo.group import RuleFlags
 from slackwater.physical.unit import Unit
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Options, plan_queries
@@ -24,7 +23,7 @@ from slackwater.time.timeline import Timeline
 
 ALL = "all methods"
 BATCH = "batch"
-BATCH_RULES = tuple(rule.name for rule in RULES if rule.flags & RuleFlags.MAKES_BATCH)
+BATCH_RULES = tuple(rule.name for rule in RULES if rule.flags.makes_batch)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from importlib.metadata import entry_points
 
 from slackwater.algebra.relation import Join
 from slackwater.errors import RuleError, UserError, did_you_mean
-from slackwater.memo.group import RuleFlags
 from slackwater.rules.explore import aggregates as explore_aggregates
 from slackwater.rules.explore import filtering_joins
 from slackwater.rules.explore import joins as explore_joins
@@ -99,7 +98,7 @@ class RuleBook:
         for name in off - known.keys():
             raise UserError(f"no rule `{name}`", hint=did_you_mean(name, known))
         for name in off:
-            if known[name].flags & RuleFlags.MAKES_BATCH:
+            if known[name].flags.makes_batch:
                 raise UserError(f"`{name}` cannot be disabled: it makes the batch plan")
         return RuleBook(tuple(rule for rule in known.values() if rule.name not in off), chosen)
 

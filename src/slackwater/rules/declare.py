@@ -18,7 +18,7 @@ from functools import wraps
 from typing import TypeVar
 
 from slackwater.algebra.relation import Relation
-from slackwater.memo.group import RuleFlags
+from slackwater.memo.group import NO_FLAGS, RuleFlags
 from slackwater.rules.goal import Goal
 from slackwater.rules.match import Match
 from slackwater.rules.rule import Found, Pattern, Rule, Stage, declared
@@ -71,7 +71,7 @@ def generates(
 def snapshots(of: type[N]) -> Callable[[Body[N]], Rule]:
     """A rule of the batch plan, which belongs to every method and is always in force."""
     pattern = Pattern(of, kind=Kind.SNAPSHOT)
-    return lambda function: declared(function, Stage.SNAPSHOT, pattern, flags=RuleFlags.MAKES_BATCH)
+    return lambda function: declared(function, Stage.SNAPSHOT, pattern, flags=RuleFlags(makes_batch=True))
 
 
 def converts(
@@ -80,7 +80,7 @@ def converts(
     of: type[N] = Relation,  # type: ignore[assignment]
     partial: bool = False,
     methods: Iterable[str] = (),
-    flags: RuleFlags = RuleFlags.NONE,
+    flags: RuleFlags = NO_FLAGS,
 ) -> Callable[[Body[N]], Rule]:
     """A rule for a form from other forms of the same relation."""
     pattern = Pattern(of, kind=kind, partial=partial)

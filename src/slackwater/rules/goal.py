@@ -89,10 +89,13 @@ class Goal:
 
     def fitted(self, found: Found) -> Relation | None:
         """An expression with exactly the columns of the form, weights filled in where it has them."""
-        terms = (found,) if isinstance(found, Relation) else found
-        for term in terms:
-            if lacking := set(self.form.names) - set(term.columns):
+        if isinstance(found, Relation):
+            if found.columns == self.form.columns:
+                return found
+            found = (found,)
+        for term in found:
+            if lacking := set(self.form.names).difference(term.columns):
                 raise Misfit(lacks(term, lacking))
             if WEIGHT in term.columns and not self.form.signed:
                 raise Misfit(f"signed rows for {self.form}, which takes nothing back")
-        return all_of(self.form.columns, terms) if terms else None
+        return all_of(self.form.columns, found) if found else None

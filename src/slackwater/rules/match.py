@@ -30,11 +30,14 @@ class Match:
     def fitted(self, found: Found) -> Relation | None:
         """A relation with the columns of the operator."""
         columns = self.node.columns
-        terms = (found,) if isinstance(found, Relation) else found
-        for term in terms:
-            if lacking := set(columns) - set(term.columns):
+        if isinstance(found, Relation):
+            if found.columns == columns:
+                return found
+            found = (found,)
+        for term in found:
+            if lacking := set(columns).difference(term.columns):
                 raise Misfit(lacks(term, lacking))
-        return all_of(columns, terms) if terms else None
+        return all_of(columns, found) if found else None
 
 
 def lacks(relation: Relation, columns: set[Column]) -> str:

@@ -9,7 +9,7 @@ name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from inspect import getdoc, unwrap
@@ -17,7 +17,7 @@ from typing import Protocol
 
 from slackwater.algebra.relation import Relation
 from slackwater.errors import InternalError, Place, RuleError, SlackwaterError
-from slackwater.memo.group import RuleFlags
+from slackwater.memo.group import NO_FLAGS, RuleFlags
 from slackwater.time.forms import Form, Kind
 
 Found = Relation | Sequence[Relation]
@@ -90,7 +90,7 @@ class Rule:
     function: Function
     methods: frozenset[str] = frozenset()
     """The methods it belongs to, where it does not belong to all."""
-    flags: RuleFlags = RuleFlags.NONE
+    flags: RuleFlags = NO_FLAGS
 
     @property
     def law(self) -> str:
@@ -115,28 +115,23 @@ class Rule:
     def apply(self, context: Context) -> Iterator[Relation]:
         """Everything that the rule finds, fitted to its context."""
         try:
-            for found in self._found(context):
+            said = self.function(context, context.node)
+            if isinstance(said, Relation) or not isinstance(said, Iterable):
+                raise self._mistake(f"returns {type(said).__name__}", "write `yield` in place of `return`")
+            for found in said:
+                if not isinstance(found, (Relation, list, tuple)):
+                    raise self._mistake(f"yields {type(found).__name__}", "yield relations, or a list of terms")
                 relation = context.fitted(found)
                 if relation is not None:
                     yield relation
         except SlackwaterError:
             raise
         except Misfit as wrong:
-            raise self._mistake(
-                f"yields {wrong}", "yield all columns that are asked for, and a weight only then"
-            ) from wrong
+            hint = "yield all columns that are asked for, and a weight only where rows may go"
+            raise self._mistake(f"yields {wrong}", hint) from wrong
         except Exception as raised:
             told = f"raises {type(raised).__name__}: {raised}"
             raise self._mistake(told, f"mend it, or plan without it: --disable {self.name}") from raised
-
-    def _found(self, context: Context) -> Generator[Found, None, None]:
-        said = self.function(context, context.node)
-        if isinstance(said, Relation) or not isinstance(said, Iterable):
-            raise self._mistake(f"returns {type(said).__name__}", "write `yield` in place of `return`")
-        for found in said:
-            if not isinstance(found, (Relation, list, tuple)):
-                raise self._mistake(f"yields {type(found).__name__}", "yield relations, or a list of terms")
-            yield found
 
     def _mistake(self, what: str, hint: str) -> SlackwaterError:
         if self.is_built_in:
@@ -150,7 +145,7 @@ def declared(
     pattern: Pattern,
     *,
     methods: Iterable[str] = (),
-    flags: RuleFlags = RuleFlags.NONE,
+    flags: RuleFlags = NO_FLAGS,
 ) -> Rule:
     """The rule that a function is; its docstring is the law."""
     rule = Rule(function.__name__, getdoc(function) or "", stage, pattern, function, frozenset(methods), flags)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from slackwater.algebra.relation import Relation
-from slackwater.memo.group import Alternative, RuleFlags
+from slackwater.memo.group import Alternative
 from slackwater.memo.memo import Memo
 from slackwater.rules.catalogue import RuleBook
 from slackwater.rules.goal import Goal
@@ -78,15 +78,15 @@ class Explorer:
         if form.signed and not self.memo[form.group].has_deltas:
             return []
         applicable = list(self.rules.for_form(form))
-        ordinary = [rule for rule in applicable if not rule.flags & RuleFlags.LAST_RESORT]
+        ordinary = [rule for rule in applicable if not rule.flags.last_resort]
         found = [a for rule in ordinary for a in self._fire(rule, form)]
         if not found:
-            found = [a for rule in applicable if rule.flags & RuleFlags.LAST_RESORT for a in self._fire(rule, form)]
+            found = [a for rule in applicable if rule.flags.last_resort for a in self._fire(rule, form)]
         return found
 
     def _expand_to_batch(self, form: Form) -> list[Alternative]:
         """Snapshots from snapshots alone: beyond its budget the exploration still finds the batch plan."""
-        rules = (rule for rule in self.rules.for_form(form) if rule.flags & RuleFlags.MAKES_BATCH)
+        rules = (rule for rule in self.rules.for_form(form) if rule.flags.makes_batch)
         return [a for rule in rules for a in self._fire(rule, form)]
 
     def _fire(self, rule: Rule, form: Form) -> list[Alternative]:
@@ -133,8 +133,8 @@ class Explorer:
 
 def is_last_resort(alternative: Alternative) -> bool:
     """Whether a way was found only because there was no other."""
-    return bool(alternative.flags & RuleFlags.LAST_RESORT)
+    return alternative.flags.last_resort
 
 
 def _sums(alternative: Alternative) -> bool:
-    return bool(alternative.flags & RuleFlags.SUMS_OWN_DELTAS)
+    return alternative.flags.sums_own_deltas

@@ -16,7 +16,7 @@ from math import inf
 
 from slackwater.algebra.relation import Relation
 from slackwater.errors import InternalError
-from slackwater.memo.group import Alternative, RuleFlags
+from slackwater.memo.group import Alternative
 from slackwater.physical.model import CostModel
 from slackwater.search.cells import Cell, Cells
 from slackwater.time.timeline import Timeline
@@ -192,7 +192,7 @@ class Space:
         if self._is_at_hand(cell):
             return
         for alternative in self.cells.ways(cell):
-            if self.batch and not alternative.flags & RuleFlags.MAKES_BATCH:
+            if self.batch and not alternative.flags.makes_batch:
                 continue
             tree = self.cells.instance(alternative, cell.interval)
             inputs = [self._visit(source, run) for source in self.cells.inputs(tree, cell.interval)]

@@ -51,7 +51,7 @@ def merged_partials(goal: Goal, node: Aggregate, since: Mask) -> Iterator[Relati
         yield partials.merge(Union((before, change), columns, (columns, columns)))
 
 
-@converts(Kind.SNAPSHOT, flags=RuleFlags.SUMS_OWN_DELTAS)
+@converts(Kind.SNAPSHOT, flags=RuleFlags(sums_own_deltas=True))
 def merge_delta(goal: Goal, node: Relation) -> Iterator[Found]:
     """R'  =  R +# ΔR
 
@@ -86,7 +86,7 @@ def finish_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Found]:
         yield partials.final(goal.memo.snapshot(goal.form.group, goal.form.until, partial=partials.columns))
 
 
-@converts(Kind.DELTA, flags=RuleFlags.LAST_RESORT)
+@converts(Kind.DELTA, flags=RuleFlags(last_resort=True))
 def difference_of_snapshots(goal: Goal, node: Relation) -> Iterator[Found]:
     """ΔR  =  R' − R
 

@@ -46,7 +46,7 @@ def _is_joined(goal: Goal) -> bool:
     return sum(isinstance(goal.memo[leaf.group].expressions[0], Join) for leaf in below) > 1
 
 
-@converts(Kind.DELTA, methods=METHODS, flags=RuleFlags.SUMS_OWN_DELTAS)
+@converts(Kind.DELTA, methods=METHODS, flags=RuleFlags(sums_own_deltas=True))
 def delta_one_table_at_a_time(goal: Goal, _: Relation) -> Iterator[Found]:
     """ΔR  =  Σ ΔR(v → v + t)      t: the changing tables below R, one after the other; v: those before t
 
@@ -59,7 +59,7 @@ def delta_one_table_at_a_time(goal: Goal, _: Relation) -> Iterator[Found]:
         yield [goal.memo.delta(goal.form.group, *step) for step in steps]
 
 
-@converts(Kind.SNAPSHOT, methods=METHODS, flags=RuleFlags.SUMS_OWN_DELTAS)
+@converts(Kind.SNAPSHOT, methods=METHODS, flags=RuleFlags(sums_own_deltas=True))
 def merge_delta_of_one_table(goal: Goal, _: Relation) -> Iterator[Found]:
     """R@(v + t)  =  R@v +# ΔR(v → v + t)      t: the last table to become new on the staircase
 
