@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import subprocess
 import sys
 
@@ -29,3 +30,9 @@ def test_an_unknown_name_is_refused() -> None:
 def test_importing_it_loads_no_rule() -> None:
     code = "import sys, slackwater.rules; print([m for m in sys.modules if m.startswith('slackwater.rules.')])"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_no_name_is_also_that_of_a_module() -> None:
+    """Importing a module of the package would put it in the place of the name."""
+    modules = {module.name for module in pkgutil.iter_modules(slackwater.rules.__path__)}
+    assert not modules & set(slackwater.rules.__all__)
