@@ -1,7 +1,7 @@
 """A job that is killed at any moment goes on as if nothing had happened.
 
-Forty deaths happen to a job whose statements DuckDB executes, which takes no time to start, and three to a job on
-Spark; with `SLACKWATER_EVERY_SETTING=1` nearly all moments are tried on the one, and forty on the other.
+Forty deaths, ten a day, happen to a job whose statements DuckDB executes, which takes no time to start, and three to
+a job on Spark; with `SLACKWATER_EVERY_SETTING=1` nearly all moments are tried on the one, and forty on the other.
 """
 
 from __future__ import annotations
@@ -113,6 +113,7 @@ def test_a_life_has_all_kinds_of_moments(undisturbed: tuple[list[str], set[str]]
     assert [name for name in left if name.startswith("state/cycle-1/data/")] == []
 
 
+@pytest.mark.rotating(4)
 @pytest.mark.parametrize("seed", range(DEATHS))
 def test_killed(tmp_path: Path, undisturbed: tuple[list[str], set[str]], seed: int) -> None:
     seen, left = undisturbed

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import duckdb
 import pyarrow as pa
 import pytest
-from tests.optimizer.test_sharing import NO_WAITING, arrivals
+from tests.search.test_share import NO_WAITING, arrivals
 
 from slackwater.algebra.canonical import Canonicalizer
 from slackwater.compile.step_text import step_sql

@@ -76,7 +76,7 @@ def test_wins_the_plan_and_keeps_the_answer(last_run_matters: list[float]) -> No
 
 
 def test_an_entry_point_brings_it(monkeypatch: pytest.MonkeyPatch, last_run_matters: list[float]) -> None:
-    mine = EntryPoint("mine", "tests.optimizer.test_own_rule:number_arrivals", catalogue.ENTRY_POINT)
+    mine = EntryPoint("mine", "tests.rules.test_form_rule:number_arrivals", catalogue.ENTRY_POINT)
     monkeypatch.setattr(catalogue, "entry_points", lambda group: [mine] if group == catalogue.ENTRY_POINT else [])
     found = simulate(QUERY, {"events": EVENTS}, weights=last_run_matters, options=WITHOUT_FIXED_PRICES)
     assert "number_arrivals" in found.plan.rules
@@ -101,7 +101,7 @@ def test_a_rule_about_relations_takes_part_too() -> None:
 
 
 def test_an_entry_point_that_is_no_rule_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong = EntryPoint("wrong", "tests.optimizer.test_own_rule:QUERY", catalogue.ENTRY_POINT)
+    wrong = EntryPoint("wrong", "tests.rules.test_form_rule:QUERY", catalogue.ENTRY_POINT)
     monkeypatch.setattr(catalogue, "entry_points", lambda group: [wrong] if group else [])
     with pytest.raises(UserError, match="`wrong` brings str, not a rule"):
         simulate(QUERY, {"events": EVENTS})
