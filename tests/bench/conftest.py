@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from slackwater.bench.workloads import Dataset, Role, Schema, tpcds, tpch
-from slackwater.bench.workloads.schema import table
+from slackwater.bench.workloads.workload_schema import table
 
 SCALE = 0.01
 

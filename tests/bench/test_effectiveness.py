@@ -27,7 +27,7 @@ from slackwater.bench.effectiveness import (
 from slackwater.bench.side_by_side import SideBySide
 from slackwater.bench.trial import Cost, Setting, Spent
 from slackwater.bench.workloads import WorkloadQuery, parse_pattern, tpcds
-from slackwater.bench.workloads.sizes import workload_statistics
+from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.cli.bench_effectiveness import EffectivenessReport
 from slackwater.cli.main import main
 from slackwater.plan.planner import Options, plan_query

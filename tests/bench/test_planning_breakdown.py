@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from slackwater.bench.effectiveness import signature
-from slackwater.bench.planning import Planner, PlanningTimes, Problem
 from slackwater.bench.planning_breakdown import (
     RUNS,
     Complexity,
@@ -19,6 +18,7 @@ from slackwater.bench.planning_breakdown import (
     explore,
     peak_memory,
 )
+from slackwater.bench.planning_times import Planner, PlanningTimes, Problem
 from slackwater.bench.slow_exploration import SPEED_UPS, SlowPlanner
 from slackwater.bench.workloads import tpcds, tpch
 from slackwater.cli.bench_breakdown import BreakdownReport

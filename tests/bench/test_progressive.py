@@ -11,10 +11,10 @@ import pytest
 
 from slackwater.bench.arriving import ArrivingData, prepare_data
 from slackwater.bench.chart import Chart
-from slackwater.bench.distribution import Distribution
 from slackwater.bench.maintenance import MaintenanceBenchmark
 from slackwater.bench.measure import Failed, Measurements, learned
 from slackwater.bench.progressive import ProgressiveBenchmark
+from slackwater.bench.ratio_chart import Distribution
 from slackwater.bench.trial import Cost, Setting, Trial
 from slackwater.bench.workloads import parse_pattern, tpch
 from slackwater.catalog.statistics import Arrival

@@ -6,8 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from slackwater.bench.answers import same_bag
 from slackwater.bench.round_trip import round_trip
+from slackwater.bench.same_answers import same_bag
 from slackwater.bench.workloads import tpch
 from slackwater.spark.analyze import output_fields
 from slackwater.spark.answer import answer, attach

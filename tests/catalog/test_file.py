@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from slackwater.bench.workloads import parse_pattern, workload
-from slackwater.bench.workloads.sizes import workload_statistics
+from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.catalog.file import Tables, load_catalog, load_tables
 from slackwater.catalog.statistics import Arrival
 from slackwater.errors import UserError

@@ -22,8 +22,8 @@ from tests.golden.execution import check_claims, check_equal, check_types
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.properties import properties
 from slackwater.algebra.relation import Query
+from slackwater.algebra.relation_text import show
 from slackwater.algebra.schema import Column
-from slackwater.algebra.show import show
 from slackwater.errors import did_you_mean
 from slackwater.rules.normalize.normalizer import RULES, normalize
 from slackwater.rules.normalize.prune import prune

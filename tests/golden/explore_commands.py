@@ -19,8 +19,8 @@ from tests.golden.plan_commands import rules_named
 
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Project, Relation
+from slackwater.algebra.relation_text import show
 from slackwater.algebra.scalar import reference
-from slackwater.algebra.show import show
 from slackwater.memo.check import MemoCheck
 from slackwater.memo.group import Group
 from slackwater.memo.memo import Memo

@@ -23,14 +23,14 @@ from tests.golden.commands import bound, command
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query
 from slackwater.bench.workloads import ArrivalPattern, workload
-from slackwater.bench.workloads.sizes import workload_statistics
-from slackwater.catalog.sizes import Sizes, statistics
+from slackwater.bench.workloads.workload_sizes import workload_statistics
+from slackwater.catalog.stated_sizes import Sizes, statistics
 from slackwater.catalog.statistics import Arrival, Statistics
 from slackwater.compile.step_text import step_sql
 from slackwater.errors import did_you_mean
 from slackwater.memo.memo import Memo
+from slackwater.memo.memo_text import show_memo
 from slackwater.memo.positive import positive_part
-from slackwater.memo.show import show_memo
 from slackwater.physical.model import CostModel, EngineCost, RowsCost
 from slackwater.plan.alternatives import explain_alternatives
 from slackwater.plan.codec import plan_from_json, plan_to_json

@@ -13,7 +13,7 @@ from tests.job.duck import Duck
 
 from slackwater.algebra.schema import Field
 from slackwater.catalog.statistics import position
-from slackwater.spark.counting import Counted, CountedColumn, Rates
+from slackwater.spark.column_counting import Counted, CountedColumn, Rates
 
 Passes = list[tuple[str, ...]]
 """The columns of every pass so far, in order."""

@@ -23,7 +23,7 @@ from slackwater.algebra.schema import Field
 from slackwater.algebra.types import Type
 from slackwater.errors import BindError, RunError
 from slackwater.simulation.tables import spark_type
-from slackwater.spark.counting import Counted
+from slackwater.spark.column_counting import Counted
 from slackwater.spark.metrics import Measured
 from slackwater.spark.session import Session
 from slackwater.spark.statements import Task

@@ -22,7 +22,7 @@ from slackwater.algebra.schema import Column, ColumnId
 from slackwater.algebra.types import INT
 from slackwater.algebra.written import read_scalar, write_scalar
 from slackwater.bench.workloads import parse_pattern, workload
-from slackwater.bench.workloads.sizes import workload_statistics
+from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.compile.step_text import step_sql
 from slackwater.errors import InternalError, UserError
 from slackwater.physical.model import RowsCost

@@ -11,7 +11,7 @@ from tests.optimizer.test_tempura_example import SALES_STATUS, arrivals, planned
 
 from slackwater.algebra.canonical import canonical
 from slackwater.bench.workloads import parse_pattern, workload
-from slackwater.bench.workloads.sizes import workload_statistics
+from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.catalog.statistics import Arrival, TableStatistics
 from slackwater.catalog.table import Catalog, table
 from slackwater.figures import number

@@ -9,7 +9,7 @@ import pytest
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.schema import Field, TableSchema
 from slackwater.algebra.types import Type
-from slackwater.catalog.sizes import Sizes, statistics
+from slackwater.catalog.stated_sizes import Sizes, statistics
 from slackwater.catalog.statistics import Arrival
 from slackwater.catalog.table import Catalog
 from slackwater.plan.plan import Plan

@@ -6,7 +6,7 @@ from functools import cache
 
 from slackwater.algebra.canonical import canonical
 from slackwater.bench.workloads import parse_pattern, tpch
-from slackwater.bench.workloads.sizes import workload_statistics
+from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Options, plan_query
 from slackwater.rules.catalogue import RELATIONAL_RULES

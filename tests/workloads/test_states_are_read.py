@@ -11,7 +11,7 @@ import pytest
 
 from slackwater.algebra.canonical import canonical
 from slackwater.bench.workloads import ArrivalPattern, Workload, WorkloadQuery, tpcds, tpch
-from slackwater.bench.workloads.sizes import workload_statistics
+from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.plan.narrow import columns_read
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import plan_query

@@ -25,7 +25,7 @@ from sqlglot import exp
 from slackwater.algebra.schema import Field
 from slackwater.algebra.types import Type
 from slackwater.bench.workloads import CHANGE_TYPE, ArrivalPattern, Dataset, Workload, WorkloadQuery, split
-from slackwater.bench.workloads.sizes import workload_statistics
+from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.catalog.statistics import Arrival, Statistics
 from slackwater.errors import MachineError
 

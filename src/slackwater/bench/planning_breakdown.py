@@ -15,7 +15,7 @@ from typing import Final
 
 from slackwater.algebra.relation import Aggregate, Join, Scan
 from slackwater.bench.frontend import percentile
-from slackwater.bench.planning import Planner, PlanningTimes, Problem, time_query
+from slackwater.bench.planning_times import Planner, PlanningTimes, Problem, time_query
 from slackwater.bench.slow_exploration import SPEED_UPS, SlowPlanner
 from slackwater.bench.workloads import Workload, WorkloadQuery
 from slackwater.plan.planner import Options, plan_query

@@ -11,7 +11,7 @@ import pyarrow as pa
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query
 from slackwater.algebra.schema import Field
-from slackwater.bench.answers import same_bag
+from slackwater.bench.same_answers import same_bag
 from slackwater.bench.workloads import Workload
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind

@@ -12,7 +12,7 @@ from time import thread_time
 from slackwater.algebra.canonical import canonical
 from slackwater.bench.optimum import optimum
 from slackwater.bench.workloads import ArrivalPattern, Workload, WorkloadQuery
-from slackwater.bench.workloads.sizes import workload_statistics
+from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.plan.planner import Options, Planning, open_space, plan_query
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.choose import Chooser

@@ -14,7 +14,7 @@ from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query as BoundQuery
 from slackwater.algebra.relation import Scan
 from slackwater.bench.workloads import ArrivalPattern, Workload, WorkloadQuery
-from slackwater.bench.workloads.sizes import workload_statistics
+from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.catalog.statistics import Arrival, Statistics, bringing
 from slackwater.plan.past import Past
 from slackwater.plan.planner import Options, plan_query

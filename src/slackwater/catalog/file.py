@@ -26,7 +26,7 @@ from slackwater.algebra.predicates import constant_of
 from slackwater.algebra.schema import TableSchema
 from slackwater.algebra.types import DATE, Type
 from slackwater.catalog.quantiles import Bounds
-from slackwater.catalog.sizes import Sizes, statistics
+from slackwater.catalog.stated_sizes import Sizes, statistics
 from slackwater.catalog.statistics import Arrival, Frequent, Statistics
 from slackwater.catalog.table import Catalog, table
 from slackwater.errors import Place, UserError, did_you_mean

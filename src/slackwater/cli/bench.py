@@ -21,7 +21,7 @@ from slackwater.cli.bench_runs import maintenance, progressive
 from slackwater.cli.bench_sharing import sharing
 from slackwater.cli.bench_wrong_day import wrong_day
 from slackwater.cli.output import Json, Output, measuring, plain
-from slackwater.cli.tables import WORKLOADS
+from slackwater.cli.query_options import WORKLOADS
 
 SLOWEST = 10
 STAGES = ("bind", "normalize", "canonical", "emit", "total")

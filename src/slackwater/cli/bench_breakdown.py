@@ -11,8 +11,8 @@ from rich.text import Text
 
 from slackwater.bench.chart import Chart
 from slackwater.bench.frontend import percentile
-from slackwater.bench.planning import PlanningTimes
 from slackwater.bench.planning_breakdown import SPREAD, PlanningBreakdown, Series, choose, explore
+from slackwater.bench.planning_times import PlanningTimes
 from slackwater.cli.output import Json, plain
 from slackwater.cli.text import size
 

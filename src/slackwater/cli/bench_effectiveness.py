@@ -32,7 +32,7 @@ from slackwater.bench.effectiveness import (
 from slackwater.bench.side_by_side import SideBySide
 from slackwater.bench.trial import Setting
 from slackwater.bench.workloads import WorkloadQuery, parse_pattern, workload
-from slackwater.bench.workloads.sizes import workload_statistics
+from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.catalog.statistics import Statistics
 from slackwater.cli.bench_planning import listed, numbered
 from slackwater.cli.output import TO_STDOUT, Json, Output, measuring, plain, write_file, write_json

@@ -25,7 +25,7 @@ from slackwater.bench.estimates import (
 from slackwater.bench.workloads import ArrivalPattern, workload
 from slackwater.cli.bench_planning import listed, numbered
 from slackwater.cli.output import Json, Output, measuring, plain
-from slackwater.cli.tables import WORKLOADS
+from slackwater.cli.query_options import WORKLOADS
 from slackwater.time.forms import Kind
 
 ALL = "all"

@@ -21,7 +21,7 @@ from slackwater.bench.trial import Setting
 from slackwater.bench.workloads import ArrivalPattern, Workload, WorkloadQuery, parse_pattern, workload
 from slackwater.cli.bench_planning import listed, numbered
 from slackwater.cli.output import TO_STDOUT, Output, Report, measuring, write_json
-from slackwater.cli.tables import WORKLOADS
+from slackwater.cli.query_options import WORKLOADS
 from slackwater.errors import Place, UserError
 from slackwater.job.learning.prices import ClusterPrices, read_prices
 from slackwater.spark.session import open_session

@@ -10,12 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from slackwater.bench.frontend import percentile
-from slackwater.bench.planning import PlanningBenchmark, PlanningTimes, time_planning
 from slackwater.bench.planning_breakdown import REPRESENTATIVE, PlanningBreakdown, break_down
+from slackwater.bench.planning_times import PlanningBenchmark, PlanningTimes, time_planning
 from slackwater.bench.workloads import Workload, WorkloadQuery, workload
 from slackwater.cli.bench_breakdown import BreakdownReport
 from slackwater.cli.output import Json, Output, measuring, plain, write_file
-from slackwater.cli.tables import WORKLOADS
+from slackwater.cli.query_options import WORKLOADS
 from slackwater.errors import UserError
 
 EARLY_WEIGHTS = (0.25, 0.3)

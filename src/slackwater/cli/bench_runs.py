@@ -11,10 +11,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from slackwater.bench.chart import Chart
-from slackwater.bench.distribution import Distribution
 from slackwater.bench.maintenance import MaintenanceBenchmark
 from slackwater.bench.measure import Measurements, Result, measure
 from slackwater.bench.progressive import ProgressiveBenchmark, Ratios
+from slackwater.bench.ratio_chart import Distribution
 from slackwater.cli.bench_jobs import Asked, asked_for, failures, measured_in_turn, query_table, runs_jobs
 from slackwater.cli.bench_planning import prices
 from slackwater.cli.output import Json, Output, Report, plain, write_file

@@ -13,7 +13,7 @@ from slackwater.bench.sharing import SharingBenchmark, measure_sharing
 from slackwater.bench.workloads import parse_pattern, workload
 from slackwater.cli.bench_planning import listed, numbered, prices
 from slackwater.cli.output import Json, Output, measuring, plain
-from slackwater.cli.tables import WORKLOADS
+from slackwater.cli.query_options import WORKLOADS
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from slackwater.bench.workloads import workload
 from slackwater.bench.wrong_day import MISHAPS, Rest, WrongDays, measure_wrong_days
 from slackwater.cli.bench_planning import listed, numbered
 from slackwater.cli.output import Json, Output, measuring, plain
-from slackwater.cli.tables import WORKLOADS
+from slackwater.cli.query_options import WORKLOADS
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from slackwater.job.cycle.planning import Planned
 from slackwater.job.job import Job
 from slackwater.job.running.check_prices import Promised
 from slackwater.job.store.manifest import told_apart
-from slackwater.memo.show import show_memo
+from slackwater.memo.memo_text import show_memo
 from slackwater.plan.alternatives import Comparison, explain_alternatives
 from slackwater.plan.codec import plan_to_value
 from slackwater.plan.explain import explain as explained

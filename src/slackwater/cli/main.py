@@ -13,16 +13,16 @@ from collections.abc import Sequence
 import click
 
 from slackwater.cli.bench import bench
-from slackwater.cli.calibrate import calibrate
+from slackwater.cli.calibrate_command import calibrate
 from slackwater.cli.demo import demo
 from slackwater.cli.doctor import doctor
-from slackwater.cli.forecast import forecast
+from slackwater.cli.forecast_command import forecast
 from slackwater.cli.init import init
-from slackwater.cli.job import clean, history, run, status, verify
+from slackwater.cli.job_commands import clean, history, run, status, verify
 from slackwater.cli.output import Failure, Output, reporting
-from slackwater.cli.parse import parse
-from slackwater.cli.plan import explain, plan
-from slackwater.cli.repin import repin
+from slackwater.cli.parse_command import parse
+from slackwater.cli.plan_commands import explain, plan
+from slackwater.cli.repin_command import repin
 from slackwater.cli.signals import ended_by_sigterm, exit_code
 from slackwater.cli.stats import stats
 from slackwater.errors import UserError

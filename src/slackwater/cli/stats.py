@@ -13,7 +13,7 @@ from rich.text import Text
 
 from slackwater.algebra.predicates import Constant
 from slackwater.algebra.types import Type
-from slackwater.cli.job import takes_job
+from slackwater.cli.job_commands import takes_job
 from slackwater.cli.output import Json, Output, reporting
 from slackwater.cli.text import amount, plain_table, size
 from slackwater.errors import counted

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from slackwater.algebra.relation import Relation, Scan, Values
-from slackwater.algebra.show import show
+from slackwater.algebra.relation_text import show
 from slackwater.figures import number
 from slackwater.physical.bill import EVEN, Bill, Item
 from slackwater.plan.plan import Plan, Purpose, Step, answer_of

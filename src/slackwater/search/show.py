@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from slackwater.memo.memo import Memo
-from slackwater.memo.show import form_name, found_expression, show_expression
+from slackwater.memo.memo_text import form_name, found_expression, show_expression
 from slackwater.search.trace import Firing, Trace
 from slackwater.time.forms import Form
 

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 from tests.job.config_texts import ONE, OTHER, parsed, queries, small, source
 
-from slackwater.catalog.sizes import Sizes
+from slackwater.catalog.stated_sizes import Sizes
 from slackwater.catalog.statistics import Arrival
 from slackwater.errors import UserError
 from slackwater.job.file.config import (

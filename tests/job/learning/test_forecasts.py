@@ -18,7 +18,7 @@ from tests.job.room import Room
 from slackwater.algebra.schema import Field
 from slackwater.algebra.types import BIGINT
 from slackwater.catalog.statistics import Arrival
-from slackwater.cli.forecast import bars
+from slackwater.cli.forecast_command import bars
 from slackwater.cli.main import DONE, main
 from slackwater.job.inputs.sources import Source
 from slackwater.job.learning.forecasts import days_of

@@ -14,7 +14,7 @@ from tests.job.room import Heard, Room, Rows
 
 from slackwater.cli.job_reports import StatusReport
 from slackwater.cli.output import Report
-from slackwater.cli.plan import PlanReport
+from slackwater.cli.plan_commands import PlanReport
 from slackwater.errors import PromiseError
 from slackwater.job.cycle.surprise import surprising_states
 from slackwater.job.inputs.promises import read_checked

@@ -12,8 +12,8 @@ from slackwater.bench.workloads.arrivals import Arrivals, split
 from slackwater.bench.workloads.dataset import Dataset, default_cache
 from slackwater.bench.workloads.pattern import ArrivalPattern, parse_pattern, preset
 from slackwater.bench.workloads.query import WorkloadQuery
-from slackwater.bench.workloads.schema import Column, Reference, Role, Schema, Table
 from slackwater.bench.workloads.workload import Workload, tpcds, tpch, workload
+from slackwater.bench.workloads.workload_schema import Column, Reference, Role, Schema, Table
 from slackwater.catalog.arrival import CHANGE_TYPE, Change
 
 __all__ = [

@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 from slackwater.bench.workloads.dataset import Dataset
 from slackwater.bench.workloads.lots import Mask, fingerprint, salt
 from slackwater.bench.workloads.pattern import ArrivalPattern
-from slackwater.bench.workloads.schema import Table
 from slackwater.bench.workloads.timetable import Timetable, integers, timetables
+from slackwater.bench.workloads.workload_schema import Table
 from slackwater.catalog.arrival import Change
 from slackwater.errors import UserError, did_you_mean
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from slackwater.bench.workloads.generator import Generator, quoted
-from slackwater.bench.workloads.schema import Schema
+from slackwater.bench.workloads.workload_schema import Schema
 from slackwater.errors import MachineError, UserError
 
 if TYPE_CHECKING:

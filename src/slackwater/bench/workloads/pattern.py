@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from slackwater.bench.workloads.schema import Role, Schema
+from slackwater.bench.workloads.workload_schema import Role, Schema
 from slackwater.errors import UserError, did_you_mean
 
 # The paper does not say how many rows delta-R and delta-RS retract; this much of each is our choice.

@@ -31,7 +31,7 @@ from slackwater.bench.workloads.lots import (
     uniform,
 )
 from slackwater.bench.workloads.pattern import ArrivalPattern
-from slackwater.bench.workloads.schema import Schema, Table
+from slackwater.bench.workloads.workload_schema import Schema, Table
 from slackwater.errors import InternalError, UserError
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from slackwater.bench.workloads.schema import Role, Schema, table
+from slackwater.bench.workloads.workload_schema import Role, Schema, table
 
 SCHEMA: Final = Schema(
     (

@@ -15,7 +15,7 @@ from slackwater.bench.workloads import tpch as _tpch
 from slackwater.bench.workloads.dataset import Dataset, default_cache, generate
 from slackwater.bench.workloads.generator import Generator
 from slackwater.bench.workloads.query import WorkloadQuery
-from slackwater.bench.workloads.schema import Schema
+from slackwater.bench.workloads.workload_schema import Schema
 from slackwater.catalog.table import Catalog
 from slackwater.errors import UserError, did_you_mean
 

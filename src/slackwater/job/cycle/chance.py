@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from slackwater.algebra.chance import Chance
 from slackwater.algebra.relation import Limit, Query
 from slackwater.algebra.schema import Field
+from slackwater.algebra.undetermined import Chance
 from slackwater.errors import Place, UnsupportedError
 from slackwater.job.file.sections import JobQuery
 from slackwater.sql.random_calls import random_calls

@@ -37,10 +37,10 @@ from slackwater.physical.bill import Bill
 from slackwater.plan.past import Past
 from slackwater.rows.feedback import History
 from slackwater.spark.analyze import has_catalog_of_its_own, output_fields, user_aggregates
-from slackwater.spark.clock import check_no_text_is_a_moment, values_now
+from slackwater.spark.column_counting import is_plain
 from slackwater.spark.columns import columns_of_files, files_of_table
-from slackwater.spark.counting import is_plain
 from slackwater.spark.expressions import expression_type
+from slackwater.spark.moment import check_no_text_is_a_moment, values_now
 from slackwater.spark.reach import check_relations
 from slackwater.spark.statements import run_statement
 from slackwater.sql.undeclared import check_declared

@@ -16,7 +16,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationInfo, model_validator
 
-from slackwater.catalog.sizes import ROWS_UNKNOWN, Sizes
+from slackwater.catalog.stated_sizes import ROWS_UNKNOWN, Sizes
 from slackwater.catalog.statistics import Arrival
 from slackwater.job.file.values import (
     AMOUNTS_SCHEMA,

@@ -32,7 +32,7 @@ from slackwater.job.inputs.sources import Source
 from slackwater.job.store.manifest import now as this_moment
 from slackwater.job.store.pins import FilePin
 from slackwater.job.store.store import Store
-from slackwater.spark.counting import Counted, Rates, count_columns, is_plain, united
+from slackwater.spark.column_counting import Counted, Rates, count_columns, is_plain, united
 from slackwater.spark.statements import run_statement
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from slackwater.job.inputs.sources import Source, reader_options
 from slackwater.job.store.manifest import checksum_of
 from slackwater.job.store.pins import FilePin
 from slackwater.job.store.store import Store
-from slackwater.spark.file_rows import rows_by_file
+from slackwater.spark.row_counts import rows_by_file
 from slackwater.spark.statements import run_statement
 
 if TYPE_CHECKING:

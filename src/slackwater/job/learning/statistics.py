@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from slackwater.algebra.predicates import Constant
 from slackwater.catalog.forecast import forecast
-from slackwater.catalog.sizes import Sizes, statistics
+from slackwater.catalog.stated_sizes import Sizes, statistics
 from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
 from slackwater.catalog.table import Catalog
 from slackwater.job.inputs.batches import Batch

@@ -15,7 +15,7 @@ from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query as Bound
 from slackwater.bench.frontend import percentile
 from slackwater.bench.workloads import ArrivalPattern, Workload, WorkloadQuery
-from slackwater.bench.workloads.sizes import workload_statistics
+from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
 from slackwater.errors import UserError

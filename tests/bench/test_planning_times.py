@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slackwater.bench.planning import PlanningTimes, time_planning
+from slackwater.bench.planning_times import PlanningTimes, time_planning
 from slackwater.bench.workloads import tpch
 from slackwater.cli.main import main
 from slackwater.rules.catalogue import METHODS

@@ -10,7 +10,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from slackwater.compile.views import CHANGE_TYPE, quoted_name
-from slackwater.spark.counting import KINDS
+from slackwater.spark.column_counting import KINDS
 from slackwater.spark.statements import our_error
 
 if TYPE_CHECKING:

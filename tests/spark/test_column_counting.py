@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from slackwater.catalog.quantiles import below, merged
 from slackwater.errors import RunError
 from slackwater.spark.analyze import fields_of
-from slackwater.spark.counting import Counted, Rates, count_columns, united
+from slackwater.spark.column_counting import Counted, Rates, count_columns, united
 
 ALL = Rates()
 ERROR = 0.05

@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.status import Status
 from rich.text import Text
 
-from slackwater.cli.job import takes_job
+from slackwater.cli.job_commands import takes_job
 from slackwater.cli.output import Json, Output, reporting
 from slackwater.cli.text import plain_table, seconds
 from slackwater.job.job import Job

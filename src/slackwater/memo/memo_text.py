@@ -28,7 +28,7 @@ from slackwater.algebra.relation import (
     Values,
     Window,
 )
-from slackwater.algebra.show import keeps_columns, operator
+from slackwater.algebra.relation_text import keeps_columns, operator
 from slackwater.memo.group import Group
 from slackwater.memo.memo import Memo
 from slackwater.time.forms import WEIGHT, Form, GroupLeaf, Kind

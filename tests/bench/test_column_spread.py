@@ -6,8 +6,8 @@ import pytest
 
 from slackwater.bench.frontend import percentile
 from slackwater.bench.workloads import ArrivalPattern, Dataset, parse_pattern, tpch, workload
-from slackwater.bench.workloads.columns import HEADER, Spreading, counted, spreadings
-from slackwater.bench.workloads.sizes import workload_statistics
+from slackwater.bench.workloads.column_spread import HEADER, Spreading, counted, spreadings
+from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.catalog.arrival import Change
 from slackwater.catalog.measured import measured
 

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from slackwater.bench.workloads.columns import Spreading, spreadings
+from slackwater.bench.workloads.column_spread import Spreading, spreadings
 from slackwater.bench.workloads.pattern import ArrivalPattern
-from slackwater.bench.workloads.schema import Role, Table
 from slackwater.bench.workloads.workload import Workload
+from slackwater.bench.workloads.workload_schema import Role, Table
 from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
 from slackwater.errors import UserError
 

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from slackwater.bench.workloads import Dataset, Role, Schema, Workload, tpcds, tpch
-from slackwater.bench.workloads.schema import table
+from slackwater.bench.workloads.workload_schema import table
 from slackwater.errors import InternalError, UserError
 
 SPARK_TYPES = {"VARCHAR": "string", "INTEGER": "int"}

@@ -13,10 +13,10 @@ from rich.text import Text
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.properties import Properties, properties
 from slackwater.algebra.relation import Query
+from slackwater.algebra.relation_text import show
 from slackwater.algebra.schema import Column
-from slackwater.algebra.show import show
 from slackwater.cli.output import Json, Output, reporting
-from slackwater.cli.tables import read_catalog, read_query, takes_query
+from slackwater.cli.query_options import read_catalog, read_query, takes_query
 from slackwater.cli.text import RelationTree, sql
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind

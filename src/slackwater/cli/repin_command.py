@@ -10,7 +10,7 @@ import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from slackwater.cli.job import takes_job
+from slackwater.cli.job_commands import takes_job
 from slackwater.cli.output import Json, Output, reporting
 from slackwater.errors import counted
 from slackwater.job.inputs.repin import Repinned, ReplacedFile

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.sql.warehouse import CATALOG
 
-from slackwater.algebra.show import show
+from slackwater.algebra.relation_text import show
 from slackwater.sql.bind import bind
 
 CASES = [

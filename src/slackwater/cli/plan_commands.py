@@ -14,22 +14,22 @@ from rich.text import Text
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query
 from slackwater.bench.workloads import ArrivalPattern, parse_pattern, workload
-from slackwater.bench.workloads.sizes import workload_statistics
+from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.catalog.file import Tables, load_tables
 from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
-from slackwater.cli.job import job_of, takes_job
+from slackwater.cli.job_commands import job_of, takes_job
 from slackwater.cli.job_plan import explain_job
 from slackwater.cli.output import Json, Output, Report, reporting
 from slackwater.cli.promised import promised_as_json
-from slackwater.cli.replan import ChangedQuery, FromNow
-from slackwater.cli.tables import read_query, takes_query
+from slackwater.cli.query_options import read_query, takes_query
+from slackwater.cli.replan_command import ChangedQuery, FromNow
 from slackwater.cli.text import sql as coloured
 from slackwater.compile.step_text import step_sql
 from slackwater.errors import UserError
 from slackwater.job.cycle.conditions import Conditions
 from slackwater.job.running.check_prices import Promised
-from slackwater.memo.show import show_memo
+from slackwater.memo.memo_text import show_memo
 from slackwater.physical.model import CostModel, EngineCost, RowsCost
 from slackwater.plan.alternatives import Comparison, explain_alternatives
 from slackwater.plan.codec import plan_to_value
