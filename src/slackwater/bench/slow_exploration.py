@@ -134,6 +134,6 @@ class SlowPlanner:
         memo, roots = seeded_memo(queries, statistics)
         trace, rules = Trace(), options.rules
         RelationalExplorer(memo, rules.of_stage(Stage.REWRITE, Stage.EXPLORE), trace).explore()
-        explorer = SlowExplorer(memo, rules, trace, budget=options.budget, without=frozenset(self.without))
+        explorer = SlowExplorer(memo, rules, trace, options.score, options.budget, without=frozenset(self.without))
         explorer.explore(*roots.values())
         return Exploration(queries, memo, trace, roots, thread_time() - started)

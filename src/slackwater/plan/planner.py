@@ -33,7 +33,7 @@ from slackwater.rules.explore.joins import enumerate_join_orders
 from slackwater.rules.rule import Rule, Stage
 from slackwater.search.cells import Cell, Cells, Measure
 from slackwater.search.choose import Choice, Chooser, Computed, Forced, Given
-from slackwater.search.explore import Budget, Explorer
+from slackwater.search.explore import Budget, Explorer, Score, in_order_of_demand
 from slackwater.search.objective import Objective, Vector, WeightedSum, checked, early_is_best
 from slackwater.search.relational import RelationalExplorer
 from slackwater.search.share import Sharing
@@ -55,6 +55,8 @@ class Options:
     model: CostModel = field(default_factory=EngineCost)
     objective: Objective | None = None
     budget: Budget = field(default_factory=Budget)
+    score: Score = in_order_of_demand
+    """Which form is explored next, the least first: it matters where the budget is small."""
     exact: bool = False
     """Whether the statistics are the truth, so that what they call empty is empty."""
     measure: Measure | None = None
@@ -269,7 +271,7 @@ def explore(queries: Mapping[str, Query], statistics: Statistics, settings: Opti
     check = MemoCheck(memo) if settings.check_memo else None
     after_firing = check.changed if check is not None else None
     RelationalExplorer(memo, rules.of_stage(Stage.REWRITE, Stage.EXPLORE), trace, after_firing=after_firing).explore()
-    Explorer(memo, rules, trace, budget=settings.budget, after_firing=after_firing).explore(*roots.values())
+    Explorer(memo, rules, trace, settings.score, settings.budget, after_firing).explore(*roots.values())
     if check is not None:
         check.whole()
     return Exploration(queries, memo, trace, roots, time.thread_time() - started)

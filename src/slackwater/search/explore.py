@@ -1,8 +1,9 @@
 """Exploration: from the forms that are wanted to all forms that can help, by demand.
 
 Nothing is explored that no wanted form could use. The memo is symbolic in time, so it is explored once, whatever the
-length of the schedule. A queue holds what is still to be looked at; its order comes from a scoring function that can
-be replaced. Budgets end the exploration early, never silently: the trace says so, and so does the plan.
+length of the schedule. A worklist holds the forms that are still to be looked at, each once; `Options.score` says which
+comes next. Budgets end the exploration early, never silently: the trace says so, and so does the plan. A score decides
+what is found before that.                                                                              [Tempura §5]
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from slackwater.search.trace import Trace
 from slackwater.time.forms import Form, GroupLeaf, Kind
 
 Score = Callable[[Form, int], float]
+"""The place of a demanded form in the worklist, the least first; the number is its place in the order of demand."""
 
 
 def in_order_of_demand(_: Form, sequence: int) -> float:

@@ -1,13 +1,13 @@
 """Exploration of relations: equal expressions for every group, before any form is asked for.
 
-Rules are indexed by the operator they look at. Every new expression is queued once for the rules of its operator; the
-queue is ordered by a scoring function that can be replaced. Because the memo is time-free here, what is found holds
-for every version of a relation.
+Two passes. First trees are rewritten (`rewrite`), each rewrite in turn. Then every expression of the groups that there
+are by now is shown once to the rules that explore. What those find is not shown to them again, and groups that they
+make are left as they are: see `docs/decisions/0036-relations-are-explored-in-one-pass.md`. Because the memo is
+time-free here, what is found holds for every version of a relation.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -17,47 +17,37 @@ from slackwater.rules.match import Match
 from slackwater.rules.rule import Rule, Stage
 from slackwater.search.rewrite import Rewriter
 from slackwater.search.trace import Trace
-from slackwater.time.forms import GroupId
-
-Score = Callable[[GroupId, Relation, int], float]
-
-
-def in_order_of_discovery(_: GroupId, __: Relation, sequence: int) -> float:
-    """First found, first looked at."""
-    return float(sequence)
 
 
 @dataclass
 class RelationalExplorer:
-    """Adds equal expressions to the groups that a query has; groups made on the way are left as they are."""
+    """Adds equal expressions to the groups that a query has."""
 
     memo: Memo
     rules: tuple[Rule, ...]
     trace: Trace = field(default_factory=Trace)
-    score: Score = in_order_of_discovery
     most_expressions: int = 5_000
     after_firing: Callable[[], None] | None = None
 
     def explore(self) -> None:
-        Rewriter(self.memo, tuple(rule for rule in self.rules if rule.stage is Stage.REWRITE), self._fire).rewrite()
-        rules = tuple(rule for rule in self.rules if rule.stage is Stage.EXPLORE)
-        queue: list[tuple[float, int, GroupId, Relation]] = []
-        for group in list(self.memo):
-            for node in group.expressions:
-                heapq.heappush(queue, (self.score(group.id, node, len(queue)), len(queue), group.id, node))
-        while queue:
-            _, _, group_id, node = heapq.heappop(queue)
-            for rule in rules:
-                match = Match(group_id, node, self.memo)
-                if rule.pattern.fits(node, map(match.seen_through, node.inputs)):
-                    self._fire(rule, match)
+        Rewriter(self.memo, self._of_stage(Stage.REWRITE), self._add).rewrite()
+        exploring = self._of_stage(Stage.EXPLORE)
+        for match in [Match(group.id, node, self.memo) for group in self.memo for node in group.expressions]:
+            below = [match.seen_through(leaf) for leaf in match.node.inputs]
+            for rule in exploring:
+                if rule.pattern.fits(match.node, below):
+                    self._add(rule, match, rule.apply(match))
             if sum(len(group.expressions) for group in self.memo) > self.most_expressions:
                 self.trace.limited(f"relational exploration stopped at {self.most_expressions} expressions")
                 return
 
-    def _fire(self, rule: Rule, match: Match, found: Iterable[Relation] | None = None) -> None:
+    def _of_stage(self, stage: Stage) -> tuple[Rule, ...]:
+        return tuple(rule for rule in self.rules if rule.stage is stage)
+
+    def _add(self, rule: Rule, match: Match, found: Iterable[Relation]) -> None:
+        """Adds what a rule has found to the group it was shown."""
         known = len(self.memo[match.group].expressions)
-        for tree in rule.apply(match) if found is None else found:
+        for tree in found:
             self.memo.add(match.group, tree, rule.name)
         if news := self.memo[match.group].expressions[known:]:
             self.trace.fired(rule.name, match.group, news)
