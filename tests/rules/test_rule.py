@@ -35,7 +35,7 @@ from slackwater.rules import (
 from slackwater.rules.catalogue import RULES, RuleBook
 from slackwater.rules.generate.rows import delta_of_filter
 from slackwater.rules.normalize.normalizer import RULES as NORMALIZING
-from slackwater.rules.rule import Stage
+from slackwater.rules.rule import RuleStage
 from slackwater.time.version import OLD, ChangingTables
 
 KEY, PRICE = Column(ColumnId("t.k"), "k", INT), Column(ColumnId("t.p"), "p", INT)
@@ -179,5 +179,5 @@ def test_a_user_brings_rules_of_the_search_only() -> None:
 
 def test_stages_say_what_a_rule_is_about() -> None:
     assert all(rule.stage.is_about_forms is (rule.pattern.kind is not None) for rule in (*RULES, *NORMALIZING))
-    assert {rule.stage for rule in NORMALIZING} == {Stage.NORMALIZE}
-    assert {rule.stage for rule in RULES} == set(Stage) - {Stage.NORMALIZE}
+    assert {rule.stage for rule in NORMALIZING} == {RuleStage.NORMALIZE}
+    assert {rule.stage for rule in RULES} == set(RuleStage) - {RuleStage.NORMALIZE}

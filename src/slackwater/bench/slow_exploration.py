@@ -28,7 +28,7 @@ from slackwater.plan.seed import seeded_memo
 from slackwater.rules.declare import converts
 from slackwater.rules.goal import Goal
 from slackwater.rules.intra.merges import consolidated
-from slackwater.rules.rule import Found, Rule, Stage
+from slackwater.rules.rule import Found, Rule
 from slackwater.rules.signed import all_of, weighted
 from slackwater.search.explore import Explorer, is_last_resort
 from slackwater.search.relational import RelationalExplorer
@@ -133,7 +133,7 @@ class SlowPlanner:
         started = thread_time()
         memo, roots = seeded_memo(queries, statistics)
         trace, rules = Trace(), options.rules
-        RelationalExplorer(memo, rules.of_stage(Stage.REWRITE, Stage.EXPLORE), trace).explore()
+        RelationalExplorer(memo, rules.rules, trace).explore()
         explorer = SlowExplorer(memo, rules, trace, options.score, options.budget, without=frozenset(self.without))
         explorer.explore(*roots.values())
         return Exploration(queries, memo, trace, roots, thread_time() - started)

@@ -30,7 +30,7 @@ from slackwater.plan.total import saved_cells, total_cost
 from slackwater.rows.feedback import History
 from slackwater.rules.catalogue import RELATIONAL_RULES, RuleBook
 from slackwater.rules.explore.joins import enumerate_join_orders
-from slackwater.rules.rule import Rule, Stage
+from slackwater.rules.rule import Rule
 from slackwater.search.cells import Cell, Cells, Measure
 from slackwater.search.choose import Choice, Chooser, Computed, Forced, Given
 from slackwater.search.explore import Budget, Explorer, Score, in_order_of_demand
@@ -270,7 +270,7 @@ def explore(queries: Mapping[str, Query], statistics: Statistics, settings: Opti
     trace, rules = Trace(), settings.rules
     check = MemoCheck(memo) if settings.check_memo else None
     after_firing = check.changed if check is not None else None
-    RelationalExplorer(memo, rules.of_stage(Stage.REWRITE, Stage.EXPLORE), trace, after_firing=after_firing).explore()
+    RelationalExplorer(memo, rules.rules, trace, after_firing=after_firing).explore()
     Explorer(memo, rules, trace, settings.score, settings.budget, after_firing).explore(*roots.values())
     if check is not None:
         check.whole()

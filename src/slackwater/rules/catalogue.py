@@ -26,7 +26,7 @@ from slackwater.rules.inter import hold_back, outer_join_view
 from slackwater.rules.intra import merges, staircase
 from slackwater.rules.rewrite import groups as rewrite_groups
 from slackwater.rules.rewrite import outer_joins, own_input, partners, same_groups, semi_joins
-from slackwater.rules.rule import Rule, Stage
+from slackwater.rules.rule import Rule, RuleStage
 from slackwater.time.forms import Form, Kind
 
 FORM_RULES: tuple[Rule, ...] = (
@@ -102,10 +102,6 @@ class RuleBook:
                 raise UserError(f"`{name}` cannot be disabled: it makes the batch plan")
         return RuleBook(tuple(rule for rule in known.values() if rule.name not in off), chosen)
 
-    def of_stage(self, *stages: Stage) -> tuple[Rule, ...]:
-        """The rules of some stages, in order."""
-        return tuple(rule for rule in self.rules if rule.stage in stages)
-
     @cached_property
     def _by_form(self) -> dict[tuple[Kind, bool], tuple[Rule, ...]]:
         """The rules about forms, by the form that they ask for."""
@@ -122,7 +118,7 @@ class RuleBook:
 
     def _allows(self, rule: Rule, form: Form) -> bool:
         own = rule.methods & self.methods if rule.methods else self.methods
-        return rule.stage is Stage.SNAPSHOT or any(_ASKS[method](rule, form) for method in own)
+        return rule.stage is RuleStage.SNAPSHOT or any(_ASKS[method](rule, form) for method in own)
 
 
 def _by_name(rules: Iterable[Rule]) -> dict[str, Rule]:
@@ -138,7 +134,7 @@ def _by_name(rules: Iterable[Rule]) -> dict[str, Rule]:
 
 def _searching(rule: Rule) -> Rule:
     """A rule that takes part in the search: all that a user may bring."""
-    if rule.stage is Stage.NORMALIZE:
+    if rule.stage is RuleStage.NORMALIZE:
         raise RuleError(
             f"rule `{rule.name}` normalizes, but what is always good is not chosen by cost",
             place=rule.place,

@@ -21,7 +21,7 @@ from slackwater.algebra.relation import Relation
 from slackwater.memo.group import NO_FLAGS, RuleFlags
 from slackwater.rules.goal import Goal
 from slackwater.rules.match import Match
-from slackwater.rules.rule import Found, Pattern, Rule, Stage, declared
+from slackwater.rules.rule import Found, Rule, RulePattern, RuleStage, declared
 from slackwater.rules.written import Written
 from slackwater.time.forms import Kind
 
@@ -42,19 +42,19 @@ def normalizes(on: type[N], over: Kinds = ()) -> Callable[[Callable[[Written, N]
             found = function(written, node)
             return () if found is None else (found,)
 
-        return declared(better, Stage.NORMALIZE, Pattern(on, _kinds(over)))
+        return declared(better, RuleStage.NORMALIZE, RulePattern(on, _kinds(over)))
 
     return declare
 
 
 def rewrites(on: type[N], over: Kinds = ()) -> Callable[[Callable[[Match, N], Iterator[Relation]]], Rule]:
     """A rule that sees the whole tree below an operator."""
-    return lambda function: declared(function, Stage.REWRITE, Pattern(on, _kinds(over)))
+    return lambda function: declared(function, RuleStage.REWRITE, RulePattern(on, _kinds(over)))
 
 
 def explores(on: type[N], over: Kinds = ()) -> Callable[[Callable[[Match, N], Iterator[Relation]]], Rule]:
     """A rule that sees an operator over groups; `over` are the operators that one of them must offer."""
-    return lambda function: declared(function, Stage.EXPLORE, Pattern(on, _kinds(over)))
+    return lambda function: declared(function, RuleStage.EXPLORE, RulePattern(on, _kinds(over)))
 
 
 Body = Callable[[Goal, N], Iterator[Found]]
@@ -64,14 +64,14 @@ def generates(
     kind: Kind, of: type[N], *, partial: bool = False, methods: Iterable[str] = ()
 ) -> Callable[[Body[N]], Rule]:
     """A rule for a form of an operator, from forms of its inputs; of all methods, if none is named."""
-    pattern = Pattern(of, kind=kind, partial=partial)
-    return lambda function: declared(function, Stage.GENERATE, pattern, methods=methods)
+    pattern = RulePattern(of, kind=kind, partial=partial)
+    return lambda function: declared(function, RuleStage.GENERATE, pattern, methods=methods)
 
 
 def snapshots(of: type[N]) -> Callable[[Body[N]], Rule]:
     """A rule of the batch plan, which belongs to every method and is always in force."""
-    pattern = Pattern(of, kind=Kind.SNAPSHOT)
-    return lambda function: declared(function, Stage.SNAPSHOT, pattern, flags=RuleFlags(makes_batch=True))
+    pattern = RulePattern(of, kind=Kind.SNAPSHOT)
+    return lambda function: declared(function, RuleStage.SNAPSHOT, pattern, flags=RuleFlags(makes_batch=True))
 
 
 def converts(
@@ -83,8 +83,8 @@ def converts(
     flags: RuleFlags = NO_FLAGS,
 ) -> Callable[[Body[N]], Rule]:
     """A rule for a form from other forms of the same relation."""
-    pattern = Pattern(of, kind=kind, partial=partial)
-    return lambda function: declared(function, Stage.INTRA, pattern, methods=methods, flags=flags)
+    pattern = RulePattern(of, kind=kind, partial=partial)
+    return lambda function: declared(function, RuleStage.INTRA, pattern, methods=methods, flags=flags)
 
 
 def relates(
@@ -95,5 +95,5 @@ def relates(
     methods: Iterable[str] = (),
 ) -> Callable[[Body[N]], Rule]:
     """A rule for a form through a relative of the relation."""
-    pattern = Pattern(of, kind=kind, partial=partial)
-    return lambda function: declared(function, Stage.INTER, pattern, methods=methods)
+    pattern = RulePattern(of, kind=kind, partial=partial)
+    return lambda function: declared(function, RuleStage.INTER, pattern, methods=methods)

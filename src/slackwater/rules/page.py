@@ -18,7 +18,7 @@ from slackwater.rules import catalogue
 from slackwater.rules.normalize import normalizer
 from slackwater.rules.normalize.prune import prune
 from slackwater.rules.normalize.readers import ask_for_all_readers
-from slackwater.rules.rule import Rule, Stage
+from slackwater.rules.rule import Rule, RuleStage
 from slackwater.time.forms import Kind
 
 CITATION = re.compile(r"\s*\[(?P<labels>[A-Z][^\]\n]*(?:\d\d|§)[^\]\n]*)\]")
@@ -109,7 +109,7 @@ def _entry(rule: Rule) -> Entry:
     return Entry(rule.name, where, rule.doc)
 
 
-def _of_stage(stage: Stage) -> tuple[Entry, ...]:
+def _of_stage(stage: RuleStage) -> tuple[Entry, ...]:
     return tuple(_entry(rule) for rule in catalogue.RULES if rule.stage is stage)
 
 
@@ -134,37 +134,37 @@ def sections() -> Iterable[Section]:
         "Sometimes good: each writes a tree another way. What it finds is normalized, added to the memo and rewritten\n"
         "in turn, and the choice by cost decides. They look at relations without time, once, before any form is asked\n"
         "for. A plan names those it was made through.",
-        _of_stage(Stage.REWRITE),
+        _of_stage(RuleStage.REWRITE),
     )
     yield Section(
         "Exploration",
         "As rewriting, but each looks at one operator over groups of the memo.",
-        _of_stage(Stage.EXPLORE),
+        _of_stage(RuleStage.EXPLORE),
     )
     yield Section(
         "Snapshots",
         "Part of every method, and not to be disabled: it makes the batch plan, which is always in the space.",
-        _of_stage(Stage.SNAPSHOT),
+        _of_stage(RuleStage.SNAPSHOT),
     )
     yield Section(
         "TVR-generating",
         "How the delta of an operator comes from forms of its inputs, and how partial aggregates are made. In all\n"
         "methods: `hold-back` alone uses them only where nothing is taken back, `outer-join-view` and `higher-order`\n"
         "alone those of joins only where one table changes.",
-        _of_stage(Stage.GENERATE),
+        _of_stage(RuleStage.GENERATE),
     )
     yield Section(
         "Intra-TVR",
         "How one form of a relation comes from other forms of the same relation, whatever the operator. In the same\n"
         "methods as the generating rules.",
-        _of_stage(Stage.INTRA),
+        _of_stage(RuleStage.INTRA),
     )
     yield Section(
         "Inter-TVR",
         "How a form of a relation comes through a relative of it. By `hold-back`, what nothing can retract comes\n"
         "early, and the rest when the data is complete, only where the base tables only grow. By `outer-join-view`,\n"
         "what joins the one table that changes has a delta of its own, and the previous answer tells the rest.",
-        _of_stage(Stage.INTER),
+        _of_stage(RuleStage.INTER),
     )
 
 

@@ -24,7 +24,7 @@ Found = Relation | Sequence[Relation]
 """What a rule yields: a relation, or terms whose rows stand side by side."""
 
 
-class Stage(StrEnum):
+class RuleStage(StrEnum):
     """When a rule is asked, and about what: relations first, then forms, by the papers' trichotomy."""
 
     NORMALIZE = "normalization"
@@ -37,11 +37,11 @@ class Stage(StrEnum):
 
     @property
     def is_about_forms(self) -> bool:
-        return self in (Stage.SNAPSHOT, Stage.GENERATE, Stage.INTRA, Stage.INTER)
+        return self in (RuleStage.SNAPSHOT, RuleStage.GENERATE, RuleStage.INTRA, RuleStage.INTER)
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class RulePattern:
     """What a rule looks at: an operator, maybe over inputs of some kinds, and for a rule about forms which form."""
 
     on: type[Relation]
@@ -63,7 +63,7 @@ class Misfit(Exception):
     """What a rule has yielded lacks columns that its context asks for."""
 
 
-class Context(Protocol):
+class RuleContext(Protocol):
     """What a rule is shown."""
 
     @property
@@ -85,8 +85,8 @@ class Rule:
     name: str
     doc: str
     """The whole docstring: the law, why it holds, when not, the citation."""
-    stage: Stage
-    pattern: Pattern
+    stage: RuleStage
+    pattern: RulePattern
     function: Function
     methods: frozenset[str] = frozenset()
     """The methods it belongs to, where it does not belong to all."""
@@ -99,7 +99,7 @@ class Rule:
     @property
     def sees_relation(self) -> bool:
         """Whether it says the same whichever of a relation's equal expressions it is shown."""
-        return self.pattern.on is Relation and self.stage in (Stage.INTRA, Stage.INTER)
+        return self.pattern.on is Relation and self.stage in (RuleStage.INTRA, RuleStage.INTER)
 
     @property
     def is_built_in(self) -> bool:
@@ -112,7 +112,7 @@ class Rule:
         code = getattr(unwrap(self.function), "__code__", None)
         return Place(code.co_filename, code.co_firstlineno) if code is not None else Place(self.function.__module__)
 
-    def apply(self, context: Context) -> Iterator[Relation]:
+    def apply(self, context: RuleContext) -> Iterator[Relation]:
         """Everything that the rule finds, fitted to its context."""
         try:
             said = self.function(context, context.node)
@@ -141,8 +141,8 @@ class Rule:
 
 def declared(
     function: Function,
-    stage: Stage,
-    pattern: Pattern,
+    stage: RuleStage,
+    pattern: RulePattern,
     *,
     methods: Iterable[str] = (),
     flags: RuleFlags = NO_FLAGS,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from slackwater.algebra.relation import Relation
 from slackwater.memo.memo import Memo
 from slackwater.rules.match import Match
-from slackwater.rules.rule import Rule, Stage
+from slackwater.rules.rule import Rule, RuleStage
 from slackwater.search.rewrite import Rewriter
 from slackwater.search.trace import Trace
 
@@ -30,8 +30,8 @@ class RelationalExplorer:
     after_firing: Callable[[], None] | None = None
 
     def explore(self) -> None:
-        Rewriter(self.memo, self._of_stage(Stage.REWRITE), self._add).rewrite()
-        exploring = self._of_stage(Stage.EXPLORE)
+        Rewriter(self.memo, self._of_stage(RuleStage.REWRITE), self._add).rewrite()
+        exploring = self._of_stage(RuleStage.EXPLORE)
         for match in [Match(group.id, node, self.memo) for group in self.memo for node in group.expressions]:
             below = [match.seen_through(leaf) for leaf in match.node.inputs]
             for rule in exploring:
@@ -41,7 +41,7 @@ class RelationalExplorer:
                 self.trace.limited(f"relational exploration stopped at {self.most_expressions} expressions")
                 return
 
-    def _of_stage(self, stage: Stage) -> tuple[Rule, ...]:
+    def _of_stage(self, stage: RuleStage) -> tuple[Rule, ...]:
         return tuple(rule for rule in self.rules if rule.stage is stage)
 
     def _add(self, rule: Rule, match: Match, found: Iterable[Relation]) -> None:

@@ -25,7 +25,6 @@ from slackwater.physical.model import EngineCost, Prices
 from slackwater.rules import catalogue
 from slackwater.rules.declare import generates
 from slackwater.rules.goal import Goal
-from slackwater.rules.rule import Stage
 from slackwater.rules.signed import all_of
 from slackwater.time.forms import GroupLeaf, Kind
 
@@ -76,7 +75,7 @@ def test_wins_the_plan_and_keeps_the_answer(last_run_matters: list[float]) -> No
 
 
 def test_an_entry_point_brings_it(monkeypatch: pytest.MonkeyPatch, last_run_matters: list[float]) -> None:
-    mine = EntryPoint("mine", "tests.rules.test_form_rule:number_arrivals", catalogue.ENTRY_POINT)
+    mine = EntryPoint("mine", "tests.rules.test_catalogue:number_arrivals", catalogue.ENTRY_POINT)
     monkeypatch.setattr(catalogue, "entry_points", lambda group: [mine] if group == catalogue.ENTRY_POINT else [])
     found = simulate(QUERY, {"events": EVENTS}, weights=last_run_matters, options=WITHOUT_FIXED_PRICES)
     assert "number_arrivals" in found.plan.rules
@@ -96,12 +95,12 @@ def test_two_rules_of_one_name_are_refused() -> None:
 
 def test_a_rule_about_relations_takes_part_too() -> None:
     swapped = replace(catalogue.EXPLORE_RULES[0], name="mine")
-    assert catalogue.RuleBook.of(extra=[swapped]).of_stage(Stage.EXPLORE)[-1] is swapped
+    assert catalogue.RuleBook.of(extra=[swapped]).rules[-1] is swapped
     assert swapped not in catalogue.RuleBook.of(extra=[swapped], disable=["mine"]).rules
 
 
 def test_an_entry_point_that_is_no_rule_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong = EntryPoint("wrong", "tests.rules.test_form_rule:QUERY", catalogue.ENTRY_POINT)
+    wrong = EntryPoint("wrong", "tests.rules.test_catalogue:QUERY", catalogue.ENTRY_POINT)
     monkeypatch.setattr(catalogue, "entry_points", lambda group: [wrong] if group else [])
     with pytest.raises(UserError, match="`wrong` brings str, not a rule"):
         simulate(QUERY, {"events": EVENTS})
