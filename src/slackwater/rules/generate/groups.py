@@ -6,12 +6,12 @@ for the groups that a change touches, and only for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from slackwater.algebra.predicates import upper_bound
 from slackwater.algebra.properties import properties
-from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Limit, Union, Window
+from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Limit, Relation, Union, Window
 from slackwater.algebra.scalar import function_name
 from slackwater.algebra.schema import Column
 from slackwater.rules.declare import generates
@@ -68,13 +68,16 @@ def delta_of_affected_groups(goal: Goal, node: Aggregate) -> Iterator[Found]:
 
     Holds for any function of whole groups: median, collect_list, count distinct, a minimum under deletes.
     """
-    if not goal.form.signed:
-        return
-    leaf = leaf_of(node.input)
-    change = goal.delta(leaf)
-    after = replace(node, input=touched(goal.new(leaf), node.keys, change))
-    before = replace(node, input=touched(goal.old(leaf), node.keys, change))
-    yield [after, negated(before)]
+    if goal.form.signed:
+        yield _computed_anew(goal, node, node.keys)
+
+
+def _computed_anew(goal: Goal, node: Aggregate | Window, keys: Sequence[Column]) -> list[Relation]:
+    """The groups that a change touches, as they are and as they were."""
+    change = goal.delta(node.input)
+    after = replace(node, input=touched(goal.new(node.input), keys, change))
+    before = replace(node, input=touched(goal.old(node.input), keys, change))
+    return [after, negated(before)]
 
 
 @generates(Kind.DELTA, of=Aggregate)
@@ -84,11 +87,11 @@ def delta_of_growing_distinct(goal: Goal, node: Aggregate) -> Iterator[Found]:
     A row is news just if it was not there; nulls are alike here. Not where rows may go: the last copy of one takes it
     away, so copies must be counted.
     """
-    leaf = leaf_of(node.input)
-    if not node.is_distinct or goal.retracts(leaf) or not node.keys:
+    below = node.input
+    if not node.is_distinct or goal.retracts(below) or not node.keys:
         return
-    known, same = distinct_keys(goal.old(leaf), node.keys)
-    yield Join(JoinKind.ANTI, replace(node, input=goal.delta(leaf)), known, same)
+    known, same = distinct_keys(goal.old(below), node.keys)
+    yield Join(JoinKind.ANTI, replace(node, input=goal.delta(below)), known, same)
 
 
 @generates(Kind.DELTA, of=Window)
@@ -97,15 +100,9 @@ def delta_of_affected_windows(goal: Goal, node: Window) -> Iterator[Found]:
 
     A window function sees its partition only. Not without PARTITION BY: every row would be touched.
     """
-    leaf = leaf_of(node.input)
     common = [c for c in node.calls[0][1].partition if all(c in call.partition for _, call in node.calls)]
-    if not common or not goal.form.signed:
-        return
-    keys: list[Column] = common
-    change = goal.delta(leaf)
-    after = replace(node, input=touched(goal.new(leaf), keys, change))
-    before = replace(node, input=touched(goal.old(leaf), keys, change))
-    yield [after, negated(before)]
+    if common and goal.form.signed:
+        yield _computed_anew(goal, node, common)
 
 
 @generates(Kind.SNAPSHOT, of=Limit)

@@ -10,17 +10,13 @@ from collections.abc import Iterator
 from slackwater.algebra.relation import Join, JoinKind, Project, Relation
 from slackwater.algebra.scalar import Scalar, product, reference
 from slackwater.rules.declare import generates
-from slackwater.rules.goal import Goal, leaf_of
+from slackwater.rules.goal import Goal
 from slackwater.rules.rule import Found
 from slackwater.rules.signed import negated, padded, plain, twin
-from slackwater.time.forms import WEIGHT, GroupLeaf, Kind
+from slackwater.time.forms import WEIGHT, Kind
 
 
-def _sides(node: Join) -> tuple[GroupLeaf, GroupLeaf]:
-    return leaf_of(node.left), leaf_of(node.right)
-
-
-def inner_terms(goal: Goal, left: GroupLeaf, right: GroupLeaf, condition: Scalar) -> list[Relation]:
+def inner_terms(goal: Goal, left: Relation, right: Relation, condition: Scalar) -> list[Relation]:
     """ΔL ⋈ R' and L ⋈ ΔR, as far as the sides move."""
     terms: list[Relation] = []
     if goal.moves(left):
@@ -30,7 +26,7 @@ def inner_terms(goal: Goal, left: GroupLeaf, right: GroupLeaf, condition: Scalar
     return terms
 
 
-def _outer_terms(goal: Goal, left: GroupLeaf, right: GroupLeaf, condition: Scalar) -> list[Relation]:
+def _outer_terms(goal: Goal, left: Relation, right: Relation, condition: Scalar) -> list[Relation]:
     """ΔL ⟕ R'; and of the old left rows, what a change on the right pairs them with or decides otherwise."""
     terms: list[Relation] = []
     if goal.moves(left):
@@ -41,7 +37,7 @@ def _outer_terms(goal: Goal, left: GroupLeaf, right: GroupLeaf, condition: Scala
     return terms
 
 
-def anti_terms(goal: Goal, left: GroupLeaf, right: GroupLeaf, condition: Scalar) -> list[Relation]:
+def anti_terms(goal: Goal, left: Relation, right: Relation, condition: Scalar) -> list[Relation]:
     """ΔL ▷ R', and the old left rows that a change on the right has decided otherwise."""
     terms: list[Relation] = []
     if goal.moves(left):
@@ -49,7 +45,7 @@ def anti_terms(goal: Goal, left: GroupLeaf, right: GroupLeaf, condition: Scalar)
     return terms + _decided_terms(goal, left, right, condition)
 
 
-def _decided_terms(goal: Goal, left: GroupLeaf, right: GroupLeaf, condition: Scalar) -> list[Relation]:
+def _decided_terms(goal: Goal, left: Relation, right: Relation, condition: Scalar) -> list[Relation]:
     if not goal.moves(right):
         return []
     near = Join(JoinKind.SEMI, goal.old(left), plain(goal.delta(right)), condition)
@@ -65,7 +61,7 @@ def delta_of_inner_join(goal: Goal, node: Join) -> Iterator[Found]:
     term. For any condition, so for cross joins too.                                      [Griffin & Libkin 95]
     """
     if node.kind is JoinKind.INNER:
-        yield inner_terms(goal, *_sides(node), node.condition)
+        yield inner_terms(goal, node.left, node.right, node.condition)
 
 
 @generates(Kind.DELTA, of=Join)
@@ -74,7 +70,7 @@ def delta_of_inner_join_in_three_terms(goal: Goal, node: Join) -> Iterator[Found
 
     Reads only old snapshots, which may be at hand as states when new ones are not. Only where both sides move.
     """
-    left, right = _sides(node)
+    left, right = node.left, node.right
     if node.kind is not JoinKind.INNER or not (goal.moves(left) and goal.moves(right)):
         return
     other = twin(WEIGHT)
@@ -105,7 +101,7 @@ def delta_of_semi_join(goal: Goal, node: Join) -> Iterator[Found]:
     """
     if node.kind is not JoinKind.SEMI:
         return
-    left, right = _sides(node)
+    left, right = node.left, node.right
     terms: list[Relation] = []
     if goal.moves(left):
         terms.append(Join(JoinKind.SEMI, goal.delta(left), goal.new(right), node.condition))
@@ -127,7 +123,7 @@ def delta_of_anti_join(goal: Goal, node: Join) -> Iterator[Found]:
     side never retracts, no row of N is without a partner now.                          [Griffin & Kumar 98]
     """
     if node.kind is JoinKind.ANTI:
-        yield anti_terms(goal, *_sides(node), node.condition)
+        yield anti_terms(goal, node.left, node.right, node.condition)
 
 
 @generates(Kind.DELTA, of=Join)
@@ -137,7 +133,7 @@ def delta_of_left_outer_join(goal: Goal, node: Join) -> Iterator[Found]:
     An outer join is its pairs and, padded with nulls, the rows without a partner: the first partner of an old row takes
     its padded one back. Not where R stands still: then it is simpler.                     [Griffin & Kumar 98]
     """
-    left, right = _sides(node)
+    left, right = node.left, node.right
     if node.kind is JoinKind.LEFT and goal.moves(right):
         yield _outer_terms(goal, left, right, node.condition)
 
@@ -148,7 +144,7 @@ def delta_of_left_outer_join_by_its_left(goal: Goal, node: Join) -> Iterator[Fou
 
     Each row of L finds its partners, or is padded, by itself. Not where R changes too.    [Griffin & Kumar 98]
     """
-    left, right = _sides(node)
+    left, right = node.left, node.right
     if node.kind is JoinKind.LEFT and not goal.moves(right):
         yield _outer_terms(goal, left, right, node.condition)
 
@@ -161,7 +157,7 @@ def delta_of_full_outer_join(goal: Goal, node: Join) -> Iterator[Found]:
     """
     if node.kind is not JoinKind.FULL:
         return
-    left, right = _sides(node)
+    left, right = node.left, node.right
     terms = _outer_terms(goal, left, right, node.condition)
     terms += [padded(term, left.columns) for term in anti_terms(goal, right, left, node.condition)]
     yield terms

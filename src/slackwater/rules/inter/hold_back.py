@@ -107,16 +107,15 @@ def completion_of_union(goal: Goal, node: Union) -> Iterator[Found]:
     """
     terms: list[Relation] = []
     for branch, sources in zip(node.branches, node.sources, strict=True):
-        leaf = leaf_of(branch)
-        if goal.moves(leaf):
+        if goal.moves(branch):
             named = tuple((name, reference(s)) for name, s in zip(node.names, sources, strict=True))
-            terms.append(Project(goal.completion(leaf), named))
+            terms.append(Project(goal.completion(branch), named))
     yield terms
 
 
 def _inner_terms(goal: Goal, node: Join) -> list[Relation]:
     """L'⋈R' without Lᴾ⋈Rᴾ: Δᴾ L ⋈ R' + Lᴾ ⋈ Δᴾ R."""
-    left, right = leaf_of(node.left), leaf_of(node.right)
+    left, right = node.left, node.right
     part = goal.positive(left)
     terms: list[Relation] = []
     if goal.moves(left) or part is None:
@@ -134,7 +133,7 @@ def completion_of_join(goal: Goal, node: Join) -> Iterator[Found]:
     safe rows that have found their first partner join in; L ▷ R only where R stands still, for a later partner
     would take rows back.                                                                  [Tempura §4.2, Eq. 3]
     """
-    left, right = leaf_of(node.left), leaf_of(node.right)
+    left, right = node.left, node.right
     match node.kind:
         case JoinKind.INNER:
             yield _inner_terms(goal, node)
@@ -155,7 +154,7 @@ def completion_of_join(goal: Goal, node: Join) -> Iterator[Found]:
 
 def _completion_of_semi_join(goal: Goal, node: Join) -> Iterator[Found]:
     """Δᴾ L ⋉ R', and the old safe left rows that have found their first partner."""
-    left, right = leaf_of(node.left), leaf_of(node.right)
+    left, right = node.left, node.right
     part, partners = goal.positive(left), goal.positive(right)
     terms: list[Relation] = []
     if goal.moves(left) or part is None:
