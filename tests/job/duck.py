@@ -189,8 +189,7 @@ def without_spark(outputs: Sequence[tuple[str, str]] | None = OUTPUTS) -> Iterat
 
     with (
         patch.multiple(
-            "slackwater.job.cycle.prepare",
-            columns_of_files=columns_of_files,
+            "slackwater.job.cycle.query_analysis",
             check_relations=lambda *_: None,
             output_fields=declared,
             run_statement=execute,
@@ -199,6 +198,7 @@ def without_spark(outputs: Sequence[tuple[str, str]] | None = OUTPUTS) -> Iterat
             values_now=lambda _: literals_at(duck.clock),
             check_no_text_is_a_moment=lambda *_: None,
         ),
+        patch.multiple("slackwater.job.inputs.job_sources", columns_of_files=columns_of_files),
         patch.multiple("slackwater.job.cycle.conditions", settings_of_results=settings, setting=setting),
         patch.multiple(
             "slackwater.job.inputs.record_expressions", output_fields=type_of_expression, run_statement=execute

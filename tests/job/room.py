@@ -193,6 +193,6 @@ class Heard:
 def as_if_large() -> Iterator[None]:
     """Each run is thought to have read what `LARGE` expects of the first, so that its states are worth something."""
     with patch(
-        "slackwater.job.cycle.replan.arrival_of", lambda name, _: Came({"sales": 4.2e7, "returns": 4.2e6}[name])
+        "slackwater.job.cycle.situation.arrival_of", lambda name, _: Came({"sales": 4.2e7, "returns": 4.2e6}[name])
     ):
         yield

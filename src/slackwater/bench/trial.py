@@ -24,7 +24,7 @@ from slackwater.bench.workloads import WorkloadQuery
 from slackwater.catalog.statistics import Arrival, bringing
 from slackwater.compile.views import Files, quoted_text, view_of_files
 from slackwater.errors import UserError
-from slackwater.job.cycle.planning import Planned
+from slackwater.job.cycle.planned import Planned
 from slackwater.job.file.config import load_job
 from slackwater.job.file.values import NEVER
 from slackwater.job.inputs.sources import Source

@@ -14,7 +14,7 @@ from slackwater.cli.text import sql as coloured
 from slackwater.compile.step_text import step_sql
 from slackwater.errors import UserError
 from slackwater.job.cycle.conditions import Conditions
-from slackwater.job.cycle.planning import Planned
+from slackwater.job.cycle.planned import Planned
 from slackwater.job.job import Job
 from slackwater.job.running.check_prices import Promised
 from slackwater.job.store.manifest import told_apart
@@ -66,7 +66,7 @@ class JobExplanation:
         parts: list[RenderableType] = [Text(explained(self.plan, costs=True, run=self.run))]
         parts += map(Text, [*self.conditions.lines(), *self.promised.lines()])
         if self.planned is not None:
-            parts += [Text(reason, style="yellow") for reason in self.planned.told("computed from scratch")]
+            parts += [Text(reason, style="yellow") for reason in self.planned.reason_lines("computed from scratch")]
         for _, text in self.programs:
             parts += [Text(), coloured(text)]
         for comparison in self.comparisons:

@@ -24,10 +24,11 @@ from slackwater.catalog.statistics import Statistics
 from slackwater.errors import UserError, did_you_mean
 from slackwater.job.cycle.carry import CarriedOver
 from slackwater.job.cycle.conditions import Conditions
+from slackwater.job.cycle.cycle_planner import CyclePlanner
 from slackwater.job.cycle.cycles import Cycles
 from slackwater.job.cycle.due import Asked, Calendar, Clock, system_clock
-from slackwater.job.cycle.planning import Planned
-from slackwater.job.cycle.prepare import Preparation
+from slackwater.job.cycle.planned import Planned
+from slackwater.job.cycle.query_analysis import QueryAnalysis
 from slackwater.job.cycle.replan import Proposal
 from slackwater.job.cycle.tidy import Cleaned, all_of, emptied, size_of, spent
 from slackwater.job.cycle.turns import following, turns
@@ -37,11 +38,13 @@ from slackwater.job.file.places import check_apart
 from slackwater.job.file.sections import JobConfig
 from slackwater.job.history import History
 from slackwater.job.inputs.counting import SourceStatistics
+from slackwater.job.inputs.job_sources import JobSources
 from slackwater.job.inputs.repin import Repinned, Repinning
 from slackwater.job.learning.calibrate import PASSES, ROWS, Trial, calibrate
 from slackwater.job.learning.forecasts import SourceForecast, forecasts, today
 from slackwater.job.learning.prices import ClusterPrices, cluster_of, read_prices
 from slackwater.job.learning.regret import Regret, finished_cycles, regrets
+from slackwater.job.learning.statistics_collector import StatisticsCollector
 from slackwater.job.running.after_run import verified_of
 from slackwater.job.running.check_prices import Promised, promised_by, promised_in
 from slackwater.job.running.comparisons import Comparisons
@@ -98,8 +101,11 @@ class Job:
         self._session = session
         self._starts_spark = session is None
         self._clock = clock
-        self._preparation = Preparation(config, self.store, self.session, statistics, methods, prices, history)
-        self._cycles = Cycles(self._preparation)
+        self._sources = JobSources(config, self.store, self.session)
+        self._statistics = StatisticsCollector(self._sources, statistics, history)
+        analysis = QueryAnalysis(config, self.session)
+        self._planner = CyclePlanner(self._statistics, analysis, methods, prices)
+        self._cycles = Cycles(self._planner)
 
     def __repr__(self) -> str:
         return job_line(self.config)
@@ -139,7 +145,7 @@ class Job:
         cycle = self.store.current()
         values = cycle.record().pinned if cycle is not None else None
         with saying_if_spark_died():
-            return self._preparation.planned(self._preparation.sources_now(), values)[0]
+            return self._planner.begin(self._sources.now(), values)[0]
 
     def conditions(self) -> Conditions:
         """What answers depend on beside inputs: of the cycle that is under way or, if none is, as one would begin."""
@@ -295,7 +301,7 @@ class Job:
         if source is not None and source not in self.config.sources:
             raise UserError(f"no source {source}", hint=did_you_mean(source, list(self.config.sources)))
         names = list(self.config.sources) if source is None else [source]
-        return self._preparation.statistics_of(names, full=full)
+        return self._statistics.of_sources(names, full=full)
 
     # --- verifying ---------------------------------------------------------------------------------------------------
 
@@ -346,7 +352,7 @@ class Job:
             cycle = self._cycles.open()
             if cycle is None:
                 raise UserError("no run has begun yet", hint="nothing is pinned")
-            repinning = Repinning(cycle, self._preparation.sources_of(cycle))
+            repinning = Repinning(cycle, self._sources.of(cycle))
             chosen = repinning.chosen(source, [Path(file) for file in files], [Path(file) for file in forget])
             return repinning.outcome(chosen) if dry_run else repinning.apply(chosen)
 

@@ -37,7 +37,7 @@ def test_a_query_up_to_chance_is_computed_by_its_text(tmp_path: Path, query: str
     with without_spark() as (_, session):
         room.arrive(1)
         planned = room.job(session).planned()
-        assert list(planned.told("from scratch")) == [f"from scratch: query: {reason}"]
+        assert list(planned.reason_lines("from scratch")) == [f"from scratch: query: {reason}"]
         assert not planned.plan.states
         (manifest,) = room.job(session).run(progress=heard)
         assert f"computed from scratch at every delivery: query: {reason}" in heard.notes

@@ -255,7 +255,7 @@ def test_texts_are_priced_as_the_engine_computes_them(tmp_path: Path) -> None:
         room.arrive(2)
         found = []
         for cost in (1e6, 2e6):
-            with patch("slackwater.job.cycle.planning.text_cost", return_value=cost):
+            with patch("slackwater.job.cycle.cycle_planner.text_cost", return_value=cost):
                 found.append(job.proposal())
     one, two = found
     assert one is not None

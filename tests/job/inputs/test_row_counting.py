@@ -82,7 +82,7 @@ def test_a_file_that_changed_or_is_read_otherwise_is_counted_again(room: Room, s
     job = room.job(spark)
 
     def rows() -> float:
-        source = job._preparation.sources_now()["sales"]
+        source = job._sources.now()["sales"]
         counting = RowCounting(job.store, job.session)
         return counting.counted({"sales": source}, {"sales": source.listed()})["sales"].rows(source.listed())
 

@@ -11,6 +11,7 @@ from tests.job.duck import without_spark
 from tests.job.room import Room
 
 from slackwater.catalog.statistics import Arrival
+from slackwater.job.job import Job
 from slackwater.job.learning.feedback import history_of
 from slackwater.job.store.manifest import StepRecord
 from slackwater.plan.explain import explain
@@ -76,8 +77,6 @@ def test_records_of_steps_that_say_no_subject_are_read(room: Room) -> None:
 def test_what_is_told_by_hand_is_not_corrected(room: Room, spark: Session) -> None:
     """Benchmarks plan the same day again and again: what they know of it must not come from having run it."""
     job = room.job(spark)
-    known = job.planned().statistics
-    preparation = job._preparation
-    told = type(preparation)(preparation.config, preparation.store, preparation.session, known)
-    plan = told.planned(told.sources_now())[0].plan
+    counted = job.planned().statistics
+    plan = Job(job.config, spark, statistics=counted).planned().plan
     assert all(step.by_history == 1.0 for step in plan.steps)

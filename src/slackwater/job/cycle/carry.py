@@ -7,13 +7,12 @@ for the new text with all states that are there, and once more as if there were 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from slackwater.algebra.schema import Field
-from slackwater.catalog.table import Catalog
-from slackwater.job.cycle.planning import Planned
-from slackwater.job.cycle.replan import Rest
+from slackwater.job.cycle.planned import Planned
+from slackwater.job.inputs.sources import Source
 from slackwater.job.store.store import Expected
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan, Step
@@ -41,36 +40,27 @@ class CarriedOver:
     cost: float
     cost_anew: float
     """What it would cost without the states."""
-    declared: Mapping[str, tuple[Field, ...]]
+    fields: Mapping[str, tuple[Field, ...]]
+    """The columns of the new answers."""
     expected: Expected
     values: Mapping[str, str]
     """What calls of the moment and of the session are: those of the cycle, or of now where it had none."""
 
 
-def carried_over(rest: Rest) -> CarriedOver:
-    """What becomes of a cycle whose queries are no longer those that it began with."""
-    situation = rest.situation(changed=True)
-    preparation, past = rest.preparation, rest.past(situation.plan)
-    declared = preparation.declared(situation.sources)
-    engine = preparation.with_values(situation.engine, situation.sources, declared)
-    catalog = Catalog.of(source.schema for source in situation.sources.values())
-    arrivals = rest.known(situation.expected, situation.waiting)
-    statistics = preparation.statistics_so_far(situation.sources, arrivals)
-
-    def planned(with_states: Past) -> Planned:
-        return preparation.plan(catalog, declared, statistics, engine, situation.after, with_states)
-
-    new, anew = planned(past), planned(replace(past, rows={}))
+def uses_of_states(past: Past, new: Planned) -> tuple[tuple[Step, float, Use], ...]:
+    """Each state that is there, its rows and what it is to a new plan for the rest."""
     fitting = {step.name for step in past.kept(new.planning.memo).values()} if new.planning is not None else set()
-    loaded = {name for step in new.plan.steps if step.run > rest.done for name in step.reads()}
+    loaded = {name for step in new.plan.steps if step.run > past.done for name in step.reads()}
     uses = {True: Use.SERVES, False: Use.UNUSED}
-    states = tuple(
+    return tuple(
         (step, past.rows[step.name], uses[step.name in loaded] if step.name in fitting else Use.UNFIT)
         for step in past.states
     )
-    changing = [name for name, source in situation.sources.items() if source.changing]
-    old = {change_name(name, run) for name in changing for run in range(1, rest.done + 1)}
-    old |= {snapshot_name(name, run) for name in changing for run in new.plan.runs}
-    again = tuple(step for step in new.plan.steps if step.run > rest.done and old & set(step.reads()))
-    told: Expected = {n: tuple((a.inserts, a.updates, a.deletes) for a in each) for n, each in arrivals.items()}
-    return CarriedOver(rest.done, new.plan, states, again, new.plan.rank, anew.plan.rank, declared, told, engine.values)
+
+
+def steps_that_read_again(sources: Mapping[str, Source], plan: Plan, done: int) -> tuple[Step, ...]:
+    """The steps of the rest that read again what earlier runs have read."""
+    changing = [name for name, source in sources.items() if source.changing]
+    read = {change_name(name, run) for name in changing for run in range(1, done + 1)}
+    read |= {snapshot_name(name, run) for name in changing for run in plan.runs}
+    return tuple(step for step in plan.steps if step.run > done and read & set(step.reads()))

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 from slackwater.catalog.statistics import Statistics
 from slackwater.errors import Place, UserError
-from slackwater.job.cycle.carry import CarriedOver, carried_over
+from slackwater.job.cycle.carry import CarriedOver
 from slackwater.job.cycle.conditions import Conditions, check_settings
+from slackwater.job.cycle.cycle_planner import CyclePlanner
 from slackwater.job.cycle.fingerprint import changed, fingerprint, is_about_time
-from slackwater.job.cycle.prepare import Preparation
-from slackwater.job.cycle.replan import Proposal, Rest
+from slackwater.job.cycle.replan import Proposal
 from slackwater.job.cycle.schedule import rescheduled, timeline_of
 from slackwater.job.file.sections import JobConfig
+from slackwater.job.inputs.job_sources import JobSources
 from slackwater.job.inputs.sources import Source
 from slackwater.job.learning.prices import cluster_of, read_prices
 from slackwater.job.store.accounts import Phase, charged_to
@@ -38,15 +39,19 @@ if TYPE_CHECKING:
 class Cycles:
     """A job's passes over its schedule, as its file states it now."""
 
-    preparation: Preparation
+    planner: CyclePlanner
 
     @property
     def config(self) -> JobConfig:
-        return self.preparation.config
+        return self.planner.config
 
     @property
     def store(self) -> Store:
-        return self.preparation.store
+        return self.planner.store
+
+    @property
+    def sources(self) -> JobSources:
+        return self.planner.sources
 
     def open(self) -> Cycle | None:
         """The cycle that has begun last, if it is this job's as it is written now; its schedule may be another."""
@@ -77,7 +82,7 @@ class Cycles:
 
     def session(self, cycle: Cycle) -> Session:
         """The job's Spark, to compute answers of a cycle: with the settings that it began with."""
-        session = self.preparation.session()
+        session = self.sources.session()
         check_settings(cycle.record(), session, str(self.config.file))
         return session
 
@@ -85,7 +90,7 @@ class Cycles:
         """What the answers of a cycle depend on beside its inputs; of one that has not begun, as it would begin now."""
         if cycle is not None:
             return Conditions.of_cycle(cycle.record())
-        return Conditions.of_session(self.preparation.session())
+        return Conditions.of_session(self.sources.session())
 
     def next_time(self, cycle: Cycle, committed: Collection[int]) -> str | None:
         """The time of the first run that is not committed, by the schedule as it is now; None where all are."""
@@ -106,13 +111,13 @@ class Cycles:
         cycle = self.store.cycle(cycles[-1].number + 1 if cycles else 1)
         if cycle.directory.exists():
             remove(cycle.directory, cycle.changing)
-        sources = self.preparation.sources_now()
+        sources = self.sources.now()
         read_prices(self.store.prices_file, cluster_of(self.config.spark), note)  # to say what is wrong
         conditions = self.conditions(None)
-        planned, declared, engine = self.preparation.planned(sources)
-        for reason in planned.told("computed from scratch at every delivery"):
+        planned, problem = self.planner.begin(sources)
+        for reason in planned.reason_lines("computed from scratch at every delivery"):
             note(reason)
-        outputs, queries = told_apart({name: columns_of(fields) for name, fields in declared.items()})
+        outputs, queries = told_apart({name: columns_of(fields) for name, fields in problem.fields.items()})
         checksum = cycle.write_plan(planned.plan)
         cycle.write_record(
             CycleRecord(
@@ -124,10 +129,10 @@ class Cycles:
                 sources={n: _source_columns(source) for n, source in sources.items()},
                 outputs=outputs or (),
                 queries=queries,
-                aggregates=tuple(sorted(engine.aggregates)),
-                by_key=engine.by_key,
+                aggregates=tuple(sorted(problem.engine.aggregates)),
+                by_key=problem.engine.by_key,
                 settings=dict(conditions.settings),
-                pinned=dict(engine.values),
+                pinned=dict(problem.engine.values),
                 expected=_expected(planned.statistics, sources, self.config.timeline),
                 plan=checksum,
             )
@@ -149,18 +154,18 @@ class Cycles:
             cycle.drop_pins(following)  # nothing of it is to be seen, and it is another run now
         elif cycle.pins_file(following).exists():
             return
-        found = Rest(self.preparation, cycle, manifests).proposal(self.config.replan, changed_times, skipped)
-        if found is None:
+        proposal = self.planner.rest(cycle, manifests, changed_times, skipped)
+        if proposal is None:
             if changed_times:  # of what is over already
                 cycle.write_record(cycle.record().model_copy(update={"fingerprint": fingerprint(self.config)}))
             return
-        for reason in found.reasons:
+        for reason in proposal.reasons:
             note(reason)
-        if not found.pays and not found.required:
+        if not proposal.pays and not proposal.required:
             note("the plan stays as it is: no other one is clearly cheaper")
             return
-        cycle.revise(found.after, found.revision(), fingerprint(self.config))
-        note(f"the rest is planned anew, from {found.after.time(following)} on")
+        cycle.revise(proposal.after, proposal.revision(), fingerprint(self.config))
+        note(f"the rest is planned anew, from {proposal.after.time(following)} on")
 
     def proposal(self) -> Proposal | None:
         """The rest of the cycle planned with what is there now, beside the plan in force; None if nothing is left."""
@@ -171,8 +176,7 @@ class Cycles:
         if cycle.pins(len(manifests) + 1) is not None:
             time = cycle.plan().time(len(manifests) + 1)
             raise UserError(f"{time} was interrupted, and goes on as planned", hint="`slackwater run` finishes it")
-        rest = Rest(self.preparation, cycle, manifests)
-        return rest.proposal(self.config.replan, self.rescheduled(cycle), always=True)
+        return self.planner.rest(cycle, manifests, self.rescheduled(cycle), always=True)
 
     # --- a query that has changed ------------------------------------------------------------------------------------
 
@@ -189,7 +193,7 @@ class Cycles:
         cycle = self.store.current()
         if cycle is None or not self.query_changed():
             raise UserError("no query has changed since the cycle began", hint="`slackwater plan` shows its plan")
-        return carried_over(Rest(self.preparation, cycle, _done(cycle)))
+        return self.planner.carried(cycle, _done(cycle))
 
     @charged_to(Phase.PLANNING)
     def carry_over(self, note: Callable[[str], None]) -> None:
@@ -199,20 +203,20 @@ class Cycles:
             return
         self.session(cycle)  # refused before anything is planned for another session
         cycle.drop_pins(len(_done(cycle)) + 1)  # of a run that is another one now
-        found = self.carried_over()
+        carried = self.carried_over()
         revision = RevisionRecord(
-            from_run=found.done + 1,
+            from_run=carried.done + 1,
             planned=now(),
             reasons=tuple(f"changed: {word}" for word in self.changed_words(cycle)),
             plan="",
-            expected=found.expected,
+            expected=carried.expected,
             asks=True,
-            cost=found.cost,
-            static_cost=found.cost_anew,
+            cost=carried.cost,
+            static_cost=carried.cost_anew,
         )
-        answers = {name: columns_of(fields) for name, fields in found.declared.items()}
-        cycle.revise(found.plan, revision, fingerprint(self.config), answers, found.values)
-        note(f"the cycle goes on with the new text, from {found.plan.time(found.done + 1)} on")
+        answers = {name: columns_of(fields) for name, fields in carried.fields.items()}
+        cycle.revise(carried.plan, revision, fingerprint(self.config), answers, carried.values)
+        note(f"the cycle goes on with the new text, from {carried.plan.time(carried.done + 1)} on")
 
 
 def _done(cycle: Cycle) -> list[Manifest]:

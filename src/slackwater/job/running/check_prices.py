@@ -16,7 +16,7 @@ from slackwater.algebra.schema import Field
 from slackwater.catalog.statistics import Arrival
 from slackwater.compile.promises import bill_of
 from slackwater.compile.upserts import bill_of as changelog_bill
-from slackwater.job.cycle.planning import Planned
+from slackwater.job.cycle.planned import Planned
 from slackwater.job.file.sections import Changes, SourceConfig
 from slackwater.job.inputs.promises import is_trusted, promises_of, trusted
 from slackwater.job.store.columns import fields_of

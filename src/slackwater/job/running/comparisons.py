@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from slackwater.algebra.relation import Query
 from slackwater.catalog.table import Catalog
 from slackwater.errors import UserError
+from slackwater.job.cycle.binding import bound_query
 from slackwater.job.cycle.cycles import Cycles
 from slackwater.job.cycle.moment import at_moment
-from slackwater.job.cycle.planning import bound_query
 from slackwater.job.inputs.run_inputs import pinned_inputs
 from slackwater.job.learning.regret import BatchRecord
 from slackwater.job.running.verify import Verdict, Verification
@@ -66,7 +66,7 @@ class Comparisons:
         return taken
 
     def verification(self, cycle: Cycle, name: str, manifest: Manifest) -> Verification:
-        record, sources = cycle.record(), self.cycles.preparation.sources_of(cycle)
+        record, sources = cycle.record(), self.cycles.sources.of(cycle)
         pins = pinned_inputs(cycle, manifest.run, sources, pin=False)
         fields = fields_of(record.answers[name])
         catalog = Catalog.of(source.schema for source in sources.values())

@@ -165,10 +165,10 @@ class Execution:
         suspect: frozenset[str] = frozenset(),
         note: Callable[[str], None] = lambda _: None,
     ) -> Work:
-        sources = self.cycles.preparation.sources_of(cycle)
+        sources = self.cycles.sources.of(cycle)
         pins = pinned_inputs(cycle, run, sources, pin=pin, note=note)
         if pin:
-            sources = self.cycles.preparation.counted(sources, files_of(pins))
+            sources = self.cycles.sources.counted(sources, files_of(pins))
         before = [manifest for number, manifest in sorted(committed.items()) if number < run]
         record = cycle.record()
         return Work(

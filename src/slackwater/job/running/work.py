@@ -18,7 +18,7 @@ from slackwater.compile.by_key import buckets_of, directory_by_key, drop, read_b
 from slackwater.compile.program import Compiled, compile_step, layout_names, saved_fields
 from slackwater.compile.views import Files, view_of_files
 from slackwater.job.cycle.moment import view_in_cycle
-from slackwater.job.cycle.planning import text_name
+from slackwater.job.cycle.text_plans import text_name
 from slackwater.job.file.sections import JobConfig, JobQuery
 from slackwater.job.inputs.sources import Source
 from slackwater.job.inputs.upserts import IMAGES, Changelog, changelogs

@@ -18,7 +18,7 @@ def test_a_first_run_plans_once(tmp_path: Path, refresh: str) -> None:
     room.arrive(1)
     with (
         without_spark() as (_, session),
-        patch("slackwater.job.cycle.planning.plan_queries", wraps=plan_queries) as planner,
+        patch("slackwater.job.cycle.cycle_planner.plan_queries", wraps=plan_queries) as planner,
     ):
         room.job(session).run()
     assert planner.call_count == 1

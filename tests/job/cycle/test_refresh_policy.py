@@ -10,7 +10,7 @@ from tests.job.duck import without_spark
 from tests.job.room import THREE_ARRIVALS, Room, expected
 
 from slackwater.errors import BindError, ParseError, UnsupportedError, UserError
-from slackwater.job.cycle.planning import IDLE, KEPT
+from slackwater.job.cycle.refresh_policy import IDLE, KEPT
 
 EARLY = [0.5 + 0.02 * step for step in range(8)]
 """Prices of early work, from where it pays to where it does not."""
@@ -56,7 +56,7 @@ def test_who_asks_for_states_has_them_whatever_they_promise(tmp_path: Path) -> N
 def test_what_spark_understands_and_we_do_not_is_computed_by_its_text(tmp_path: Path, kind: type[UserError]) -> None:
     room = Room(tmp_path / "room", settings={"refresh": "auto"})
     room.arrive(1)
-    refusal = patch("slackwater.job.cycle.planning.bind", side_effect=kind("no such thing"))
+    refusal = patch("slackwater.job.cycle.binding.bind", side_effect=kind("no such thing"))
     with without_spark() as (_, session), refusal:
         planned = room.job(session).planned()
         room.job(session).run()

@@ -1,0 +1,187 @@
+"""From a job to the plan of its cycle: the queries bound, the statistics at hand, the refresh policy and the past.
+
+A new cycle, the rest of one and the rest for queries that have changed are planned alike, each as one `CycleProblem`.
+All queries are planned together, once. One that Slackwater cannot take apart is still delivered, by its text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from slackwater.algebra.relation import Query
+from slackwater.job.cycle.binding import bound_queries
+from slackwater.job.cycle.carry import CarriedOver, steps_that_read_again, uses_of_states
+from slackwater.job.cycle.planned import Planned
+from slackwater.job.cycle.problem import CycleProblem
+from slackwater.job.cycle.query_analysis import QueryAnalysis
+from slackwater.job.cycle.refresh_policy import check_incremental, is_by_text, options_for, why_not_early
+from slackwater.job.cycle.replan import Proposal, expected_rows, rest_costs
+from slackwater.job.cycle.situation import Situation, situation_of
+from slackwater.job.cycle.text_plans import text_plan, with_texts
+from slackwater.job.file.sections import JobConfig, Refresh
+from slackwater.job.inputs.job_sources import JobSources
+from slackwater.job.inputs.sources import Source
+from slackwater.job.learning.prices import ClusterPrices, cluster_of, read_prices
+from slackwater.job.learning.statistics_collector import StatisticsCollector
+from slackwater.job.store.accounts import Phase, charged_to
+from slackwater.job.store.columns import fields_of
+from slackwater.job.store.manifest import Manifest
+from slackwater.job.store.store import Cycle, Store
+from slackwater.physical.bill import Bill
+from slackwater.physical.model import EngineCost
+from slackwater.plan.past import Past
+from slackwater.plan.planner import Options, Planning, plan_queries, text_cost
+
+
+@dataclass(frozen=True)
+class CyclePlanner:
+    """What plans the cycles of a job; nothing is written but counts of columns."""
+
+    statistics: StatisticsCollector
+    analysis: QueryAnalysis
+    methods: tuple[str, ...] | None = None
+    """The methods to plan with; all of them where none are given."""
+    prices: ClusterPrices | None = None
+    """Those to plan with; those of the job's cluster where none are given."""
+
+    @property
+    def sources(self) -> JobSources:
+        return self.statistics.sources
+
+    @property
+    def config(self) -> JobConfig:
+        return self.sources.config
+
+    @property
+    def store(self) -> Store:
+        return self.sources.store
+
+    # --- what can be planned -----------------------------------------------------------------------------------------
+
+    def begin(
+        self, sources: Mapping[str, Source], values: Mapping[str, str] | None = None
+    ) -> tuple[Planned, CycleProblem]:
+        """A cycle that begins with the sources as they are.
+
+        `values` of calls such as now() are those of a cycle that has begun, or else of now.
+        """
+        fields = self.analysis.answer_fields(sources)
+        statistics = self.statistics.now(sources)
+        engine = self.analysis.with_values(self.analysis.engine(values or {}), sources, fields)
+        problem = CycleProblem(sources, fields, statistics, engine, self.config.timeline)
+        return self._planned(problem), problem
+
+    def rest(
+        self,
+        cycle: Cycle,
+        manifests: Sequence[Manifest],
+        changed: Sequence[str] = (),
+        without: Collection[str] = (),
+        *,
+        always: bool = False,
+    ) -> Proposal | None:
+        """A new plan for the rest, if there is one and a reason: the schedule changed, runs left out, surprises.
+
+        `always` needs no reason.
+        """
+        required = bool(changed) or bool(without)
+        if self.config.replan is None and not required and not always:
+            return None
+        situation = situation_of(cycle, manifests, self.sources, changed=bool(changed), without=without)
+        if situation.after.last == situation.done:
+            return None
+        reasons = [f"changed: {word}" for word in changed] + [f"{time} is left out" for time in without]
+        reasons += situation.surprises(self.config.replan)
+        if not reasons and not always:
+            return None
+        planned, past = self._rest_planned(situation)
+        missed = len([time for time in situation.before.times[situation.done :] if time in without])
+        in_force = self.statistics.so_far(situation.sources, situation.arrivals_in_force(missed))
+        cost, static_cost = rest_costs(situation, planned, past, in_force, missed)
+        expected = expected_rows(situation.arrivals)
+        return Proposal(
+            situation.done, tuple(reasons), situation.plan, planned.plan, expected, cost, static_cost, required
+        )
+
+    def carried(self, cycle: Cycle, manifests: Sequence[Manifest]) -> CarriedOver:
+        """The rest of a cycle whose queries are no longer those that it began with.
+
+        It is planned with all states that are there, and once more as if there were none.
+        """
+        situation = situation_of(cycle, manifests, self.sources, changed=True)
+        past, sources, done = situation.past(self.store.state), situation.sources, situation.done
+        fields = self.analysis.answer_fields(sources)
+        engine = self.analysis.with_values(situation.engine, sources, fields)
+        statistics = self.statistics.so_far(sources, situation.arrivals)
+        problem = CycleProblem(sources, fields, statistics, engine, situation.after, past)
+        new = self._planned(problem)
+        anew = self._planned(replace(problem, past=replace(past, rows={})))
+        return CarriedOver(
+            done=done,
+            plan=new.plan,
+            states=uses_of_states(past, new),
+            again=steps_that_read_again(sources, new.plan, done),
+            cost=new.plan.rank,
+            cost_anew=anew.plan.rank,
+            fields=fields,
+            expected=expected_rows(situation.arrivals),
+            values=engine.values,
+        )
+
+    def _rest_planned(self, situation: Situation) -> tuple[Planned, Past]:
+        """The rest for the queries that the cycle began with, and the past that it stands on."""
+        past = situation.past(self.store.state)
+        statistics = self.statistics.so_far(situation.sources, situation.arrivals)
+        fields = {name: fields_of(columns) for name, columns in situation.record.answers.items()}
+        problem = CycleProblem(situation.sources, fields, statistics, situation.engine, situation.after, past)
+        return self._planned(problem), past
+
+    # --- one problem -------------------------------------------------------------------------------------------------
+
+    @charged_to(Phase.PLANNING)
+    def _planned(self, problem: CycleProblem) -> Planned:
+        """The plan of a cycle, or of its rest; Spark is asked only for types of functions that we do not know."""
+        options = self._options(problem)
+        queries, reasons = bound_queries(self.config, problem, self.analysis.type_of)
+        columns = {name: source.fields for name, source in problem.sources.items()}
+        if not queries:
+            plan = text_plan(self.config.queries, problem)
+            return Planned(plan, queries, problem.statistics, None, options, reasons, columns=columns)
+        planning = plan_queries(queries, problem.statistics, problem.timeline, options, problem.past)
+        return replace(self._by_policy(problem, options, planning, queries, reasons), columns=columns)
+
+    def _by_policy(
+        self,
+        problem: CycleProblem,
+        options: Options,
+        planning: Planning,
+        queries: Mapping[str, Query],
+        reasons: Mapping[str, str],
+    ) -> Planned:
+        """What the refresh policy makes of a plan: it is taken, refused, or given up for the queries' texts."""
+        refresh, plan, as_text = self.config.refresh, planning.plan, 1.0
+        if refresh is Refresh.INCREMENTAL_STRICT:
+            check_incremental(planning)
+        if refresh in (Refresh.FULL, Refresh.AUTO):
+            text = text_cost(queries, problem.statistics, problem.timeline, options, problem.past)
+            as_text = text / plan.batch_rank if plan.batch_rank else 1.0
+            idle = why_not_early(plan, text, problem.done)
+            if is_by_text(refresh, plan, text, idle):
+                by_texts = text_plan(self.config.queries, problem, plan)
+                if refresh is Refresh.AUTO:
+                    reasons = {name: reasons.get(name, idle) for name in self.config.queries}
+                return Planned(by_texts, queries, problem.statistics, planning, options, reasons, as_text)
+        with_them = with_texts(plan, problem, reasons)
+        return Planned(with_them, queries, problem.statistics, planning, options, reasons, as_text)
+
+    def _options(self, problem: CycleProblem) -> Options:
+        model = EngineCost(states_by_key=problem.engine.by_key, factors=self._factors(problem.past))
+        return replace(options_for(self.config.refresh, self.methods, model), history=self.statistics.history())
+
+    def _factors(self, past: Past | None) -> Bill:
+        """The prices of the cluster; the rest of a cycle is planned with those of its plan, to be compared with it."""
+        cycle = self.store.current() if past is not None else None
+        if cycle is not None:
+            return cycle.plan().factors
+        return (self.prices or read_prices(self.store.prices_file, cluster_of(self.config.spark))).factors

@@ -1,0 +1,41 @@
+"""A plan of a job's cycle, and how it came about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from slackwater.algebra.relation import Query
+from slackwater.algebra.schema import Field
+from slackwater.catalog.statistics import Statistics
+from slackwater.plan.plan import Plan
+from slackwater.plan.planner import Options, Planning
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan, and how it came about.
+
+    `queries` are those that were taken apart, `planning` is None where none was; `reasons` says of a query why it is
+    computed by its text. `as_text` is by how much the queries' texts cost more than a batch plan of ours.
+    """
+
+    plan: Plan
+    queries: Mapping[str, Query]
+    statistics: Statistics
+    planning: Planning | None
+    options: Options
+    reasons: Mapping[str, str]
+    as_text: float = 1.0
+    columns: Mapping[str, tuple[Field, ...]] = field(default_factory=dict)
+    """Those of the sources."""
+
+    def reason_lines(self, words: str) -> Iterator[str]:
+        """The reasons, each after some words and, among several, after the name of its query."""
+        for name, reason in self.reasons.items():
+            yield f"{query_prefix(name)}{words}: {reason}"
+
+
+def query_prefix(name: str) -> str:
+    """What a message about one of several queries begins with; nothing where there is one query."""
+    return f"query {name}: " if name else ""
