@@ -79,9 +79,9 @@ def check_what_is_visible(directory: Path) -> None:
     if manifests and len(manifests) < 3:
         assert all(all_whole(store.state, state.files) for state in manifests[-1].states.values())
     for name, answer in manifests[-1].answers.items() if manifests else ():
-        assert store.shelves[name].holds(answer)
-    for shelf in store.shelves.values():
-        assert not shelf.output.exists() or (shelf.output / "_SUCCESS").exists()
+        assert store.answer_directories[name].holds(answer)
+    for directory in store.answer_directories.values():
+        assert not directory.output.exists() or (directory.output / "_SUCCESS").exists()
 
 
 def deaths(total: int, seed: int, count: int) -> list[int]:

@@ -88,7 +88,9 @@ def test_everything_a_manifest_names_is_synced_before_it(room: Room, disk: Disk)
         files = [store.state / file.path for state in manifest.states.values() for file in state.files]
         assert manifest.answers
         files += [
-            store.shelves[name].answers / f.path for name, answer in manifest.answers.items() for f in answer.files
+            store.answer_directories[name].path / f.path
+            for name, answer in manifest.answers.items()
+            for f in answer.files
         ]
         assert files
         assert {*files, *(file.parent for file in files), *(file.parent.parent for file in files)} <= before

@@ -163,7 +163,7 @@ class Trial:
         self.job = Job(
             config, session, statistics=used, methods=setting.methods, prices=prices, history=history, clock=None
         )
-        self._shelf = self.job.store.shelves[ONLY]
+        self._answer_directory = self.job.store.answer_directories[ONLY]
         self._sources = [
             Source(name, config.sources[name], "parquet", self._data.directory(name), self._data.fields(name))
             for name in self._tables
@@ -250,13 +250,13 @@ class Trial:
         for cycle in self.job.store.cycles():
             own = [file(run) for run in self._timeline.runs for file in (cycle.pins_file, cycle.manifest_file)]
             own += [cycle.directory / account_name(run) for run in self._timeline.runs]
-            for path in (*own, cycle.data, self._shelf.answers):
+            for path in (*own, cycle.data, self._answer_directory.path):
                 if path.exists():
                     remove(path)
             if (record := cycle.record()).revisions:
                 with self.job.store.lock:
                     cycle.write_record(record.model_copy(update={"revisions": ()}))
-        self._shelf.output.unlink(missing_ok=True)
+        self._answer_directory.output.unlink(missing_ok=True)
         for file in (self._directory / "input").glob("*/*"):
             file.unlink()
 
@@ -312,7 +312,7 @@ class Trial:
         cycle = self.job.store.current()
         assert cycle is not None
         fields = fields_of(cycle.record().answers[ONLY])
-        for name, directory in ((BATCH, self._batch(run)), (DELIVERED, self._shelf.output)):
+        for name, directory in ((BATCH, self._batch(run)), (DELIVERED, self._answer_directory.output)):
             paths = tuple(sorted(path.name for path in directory.glob("*.parquet")))
             run_statement(self._session, view_of_files(name, Files("parquet", str(directory), paths), fields))
         found = difference(self._session, BATCH, DELIVERED, fields, tolerance=self.job.config.tolerance)

@@ -87,7 +87,7 @@ def run(
             progress=progress,
         )
         job.end_command(done)
-    output.report(RunReport(job.history_of(done), job.status(), job.store.shelves))
+    output.report(RunReport(job.history_of(done), job.status(), job.store.answer_directories))
 
 
 @click.command()
@@ -97,7 +97,7 @@ def run(
 def status(output: Output, path: Path | None) -> None:
     """Show where a job stands: which runs are done, what waits to be read."""
     job = Job.open(path)
-    output.report(StatusReport(job.config.name, job.status(), job.store.shelves))
+    output.report(StatusReport(job.config.name, job.status(), job.store.answer_directories))
 
 
 @click.command()

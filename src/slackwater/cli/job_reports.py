@@ -23,7 +23,7 @@ from slackwater.job.running.after_run import Verified
 from slackwater.job.running.work import Work
 from slackwater.job.status import Status
 from slackwater.job.store.accounts import Account
-from slackwater.job.store.answer_directory import Shelf
+from slackwater.job.store.answer_directory import AnswerDirectory
 from slackwater.job.store.manifest import Manifest, StepRecord, told_apart
 from slackwater.job.store.store import RevisionRecord
 from slackwater.plan.plan import answer_of
@@ -43,8 +43,8 @@ def _measured(measured: dict[str, float | int | None], name: str) -> float | Non
     return None if value is None else float(value)
 
 
-def _outputs(shelves: Mapping[str, Shelf]) -> dict[str, Json]:
-    only, named = told_apart({name: str(shelf.output) for name, shelf in shelves.items()})
+def _outputs(answer_directories: Mapping[str, AnswerDirectory]) -> dict[str, Json]:
+    only, named = told_apart({name: str(directory.output) for name, directory in answer_directories.items()})
     return {"output": only} if only is not None else {"outputs": {**named}}
 
 
@@ -68,7 +68,7 @@ class RunReport:
 
     done: History
     status: Status
-    shelves: Mapping[str, Shelf]
+    answer_directories: Mapping[str, AnswerDirectory]
 
     def as_json(self) -> Json:
         following = self.status.next
@@ -77,7 +77,7 @@ class RunReport:
             "cycle": self.status.cycle,
             "next": None if following is None else following.time,
             **_following(self.status),
-            **_outputs(self.shelves),
+            **_outputs(self.answer_directories),
         }
 
     def as_text(self) -> RenderableType:
@@ -90,11 +90,11 @@ class RunReport:
             parts += [account_lines(account)] if account is not None else []
             parts += [Text(f"verified: {verified}", style="bold green"), Text()] if verified is not None else [Text()]
         delivered = {name: answer for manifest in self.done for name, answer in manifest.answers.items()}
-        for name, shelf in self.shelves.items():
+        for name, directory in self.answer_directories.items():
             if name in delivered:
                 rows = delivered[name].rows
                 told = f"{amount(rows)} rows in " if rows is not None else ""
-                parts.append(Text.assemble(f"{answer_of(name)}: ", told, (str(shelf.output), "bold")))
+                parts.append(Text.assemble(f"{answer_of(name)}: ", told, (str(directory.output), "bold")))
         parts.append(self._state())
         return Group(*parts)
 
@@ -191,7 +191,7 @@ class StatusReport:
 
     name: str
     status: Status
-    shelves: Mapping[str, Shelf]
+    answer_directories: Mapping[str, AnswerDirectory]
 
     def as_json(self) -> Json:
         following = self.status.next
@@ -230,7 +230,7 @@ class StatusReport:
             "changed": list(self.status.rescheduled),
             "conditions": dict(self.status.conditions.as_value()),
             "trusted": list(self.status.trusted),
-            **_outputs(self.shelves),
+            **_outputs(self.answer_directories),
         }
 
     def as_text(self) -> RenderableType:
@@ -254,9 +254,9 @@ class StatusReport:
         parts.append(Text(f"waiting: {waiting or 'nothing'}"))
         if self.status.following is not None:
             parts.append(Text(f"next: {self.status.following}"))
-        for name, shelf in self.shelves.items():
-            if shelf.output.is_symlink():
-                parts.append(Text(f"{answer_of(name)}: {shelf.output}"))
+        for name, directory in self.answer_directories.items():
+            if directory.output.is_symlink():
+                parts.append(Text(f"{answer_of(name)}: {directory.output}"))
         return Group(*parts)
 
 

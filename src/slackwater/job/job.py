@@ -62,7 +62,7 @@ from slackwater.job.store.accounts import (
     is_command,
     metered_runs,
 )
-from slackwater.job.store.answer_directory import Shelf
+from slackwater.job.store.answer_directory import AnswerDirectory
 from slackwater.job.store.at_work import at_work
 from slackwater.job.store.manifest import Manifest
 from slackwater.job.store.publishing import show_last, show_last_of
@@ -97,7 +97,9 @@ class Job:
         says the time; without one no run is due by itself, and each call of `run` takes the next.
         """
         self.config = config
-        self.store = Store(config.state, {name: Shelf(query.output.path) for name, query in config.queries.items()})
+        self.store = Store(
+            config.state, {name: AnswerDirectory(query.output.path) for name, query in config.queries.items()}
+        )
         self._session = session
         self._starts_spark = session is None
         self._clock = clock
@@ -202,8 +204,8 @@ class Job:
             metered_runs(),
             self.store.lock,
         ):
-            for shelf in self.store.shelves.values():
-                shelf.check()
+            for directory in self.store.answer_directories.values():
+                directory.check()
             show_last(self.store)
             if carry_over:
                 self._cycles.carry_over(told.note)
@@ -366,7 +368,7 @@ class Job:
         check_apart(self.config)
         with self.store.lock as lock:
             if not dry_run:
-                for name in self.store.shelves:
+                for name in self.store.answer_directories:
                     with suppress(UserError):  # a path that is taken, or cannot be written: no reason to keep the rest
                         show_last_of(self.store, name)
             paths = all_of(self.store) if everything else [*self.store.leftovers(), *spent(self.store)]

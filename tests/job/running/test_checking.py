@@ -419,7 +419,7 @@ def test_a_plan_says_what_is_trusted(tmp_path: Path, duck: tuple[Duck, Session])
     job = room.job(duck[1])
     assert job.promised().lines() == [told]
     assert job.status().trusted == (told,)
-    assert told in _text(StatusReport("t", job.status(), job.store.shelves))
+    assert told in _text(StatusReport("t", job.status(), job.store.answer_directories))
     assert told in _text(PlanReport(job.plan(), promised=job.promised()))
 
 

@@ -90,10 +90,10 @@ def test_a_link_that_is_none_or_leads_elsewhere(
 
 def test_a_link_to_an_answer_that_is_gone(room: Room) -> None:
     job = room.job()
-    (shelf,) = job.store.shelves.values()
+    (answer_directory,) = job.store.answer_directories.values()
     last = directory_of(job, 2)
-    shutil.rmtree(shelf.answers / last)
-    assert shelf.link_problem(last) == f"the link shows .answer/{last}, and that is gone"
+    shutil.rmtree(answer_directory.path / last)
+    assert answer_directory.link_problem(last) == f"the link shows .answer/{last}, and that is gone"
 
 
 def test_an_input_replaced_while_it_is_compared(room: Room, session: Session) -> None:

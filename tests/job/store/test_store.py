@@ -8,7 +8,7 @@ from tests.job.store.test_manifest import a_manifest
 
 from slackwater.errors import StateError, UserError
 from slackwater.job.cycle.tidy import size_of, spent
-from slackwater.job.store.answer_directory import Shelf
+from slackwater.job.store.answer_directory import AnswerDirectory
 from slackwater.job.store.manifest import DataFile, OutputRecord, StateRecord, write_record
 from slackwater.job.store.removal import remove
 from slackwater.job.store.store import Cycle, CycleRecord, PinsRecord, Store
@@ -18,7 +18,7 @@ from slackwater.plan.plan import ONLY, Plan
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     (tmp_path / "out").mkdir()
-    return Store(tmp_path / "state", {ONLY: Shelf(tmp_path / "out" / "[answer]")})
+    return Store(tmp_path / "state", {ONLY: AnswerDirectory(tmp_path / "out" / "[answer]")})
 
 
 def begun(store: Store, number: int = 1) -> Cycle:
@@ -38,7 +38,7 @@ def data(path: Path) -> Path:
 def committed(store: Store, cycle: Cycle, run: int, attempt: str) -> None:
     """A run that has left a state and an answer."""
     part = data(cycle.data / f"{run}-{attempt}" / "sums")
-    answer = data(store.shelves[ONLY].answers / f"{cycle.number}-{run}-{attempt}")
+    answer = data(store.answer_directories[ONLY].path / f"{cycle.number}-{run}-{attempt}")
     state = DataFile(path=f"{part.relative_to(store.state)}/part.parquet", size=4, rows=1)
     file = DataFile(path=f"{answer.name}/part.parquet", size=4, rows=1)
     manifest = a_manifest().model_copy(
@@ -61,37 +61,37 @@ def names(store: Store, paths: list[Path]) -> set[str]:
 
 
 def test_an_answer_is_shown_by_one_link(store: Store) -> None:
-    data(store.shelves[ONLY].answers / "1-1-a")
-    data(store.shelves[ONLY].answers / "1-2-b")
+    data(store.answer_directories[ONLY].path / "1-1-a")
+    data(store.answer_directories[ONLY].path / "1-2-b")
     for name in ("1-1-a", "1-2-b", "1-2-b"):
-        store.shelves[ONLY].publish(name)
-        assert store.shelves[ONLY].output.resolve() == (store.shelves[ONLY].answers / name).resolve()
-        assert store.shelves[ONLY].shown == store.shelves[ONLY].answers / name
-    assert {path.name for path in store.shelves[ONLY].output.parent.iterdir()} == {".[answer]", "[answer]"}
+        store.answer_directories[ONLY].publish(name)
+        assert store.answer_directories[ONLY].output.resolve() == (store.answer_directories[ONLY].path / name).resolve()
+        assert store.answer_directories[ONLY].shown == store.answer_directories[ONLY].path / name
+    assert {path.name for path in store.answer_directories[ONLY].output.parent.iterdir()} == {".[answer]", "[answer]"}
 
 
 @pytest.mark.parametrize("kind", ["file", "directory", "link", "link to nothing"])
 def test_a_path_that_is_taken_is_left_alone(store: Store, tmp_path: Path, kind: str) -> None:
     match kind:
         case "file":
-            store.shelves[ONLY].output.write_text("mine", encoding="utf-8")
+            store.answer_directories[ONLY].output.write_text("mine", encoding="utf-8")
         case "directory":
-            store.shelves[ONLY].output.mkdir()
+            store.answer_directories[ONLY].output.mkdir()
         case "link":
-            store.shelves[ONLY].output.symlink_to(tmp_path)
+            store.answer_directories[ONLY].output.symlink_to(tmp_path)
         case _:
-            store.shelves[ONLY].output.symlink_to(tmp_path / "nowhere")
-    for refused in (store.shelves[ONLY].check, lambda: store.shelves[ONLY].publish("1-1-a")):
+            store.answer_directories[ONLY].output.symlink_to(tmp_path / "nowhere")
+    for refused in (store.answer_directories[ONLY].check, lambda: store.answer_directories[ONLY].publish("1-1-a")):
         with pytest.raises(UserError, match="something here that Slackwater did not write") as raised:
             refused()
-        assert str(raised.value.place) == str(store.shelves[ONLY].output)
-    assert store.shelves[ONLY].shown is None
-    assert [path.name for path in store.shelves[ONLY].output.parent.iterdir()] == ["[answer]"]
+        assert str(raised.value.place) == str(store.answer_directories[ONLY].output)
+    assert store.answer_directories[ONLY].shown is None
+    assert [path.name for path in store.answer_directories[ONLY].output.parent.iterdir()] == ["[answer]"]
 
 
 def test_a_place_where_no_link_can_be(tmp_path: Path) -> None:
     with pytest.raises(StateError, match="cannot be written"):
-        Shelf(tmp_path / "missing" / "answer").publish("1-1-a")
+        AnswerDirectory(tmp_path / "missing" / "answer").publish("1-1-a")
 
 
 # --- cycles ----------------------------------------------------------------------------------------------------------
@@ -143,12 +143,12 @@ def test_leftovers_are_what_no_manifest_names(store: Store) -> None:
     assert store.leftovers() == []
     data(cycle.data / "1-a" / "scratch")
     data(cycle.data / "2-b" / "sums")
-    data(store.shelves[ONLY].answers / "1-2-b")
+    data(store.answer_directories[ONLY].path / "1-2-b")
     (cycle.directory / ".run-2.json.77.draft").touch()
     (store.state / ".statistics.json.77.draft").touch()
     (store.state / ".lock.abc.new").touch()
     data(store.state / ".cycle-0.gone")
-    (store.shelves[ONLY].output.parent / ".[answer].77.link").symlink_to(".[answer]/1-2-b")
+    (store.answer_directories[ONLY].output.parent / ".[answer].77.link").symlink_to(".[answer]/1-2-b")
     found = store.leftovers()
     assert names(store, found) == {
         "state/cycle-1/data/1-a/scratch",
@@ -168,11 +168,11 @@ def test_leftovers_are_what_no_manifest_names(store: Store) -> None:
 
 def test_the_answer_that_is_shown_is_never_left_over(store: Store) -> None:
     """After `clean --all` no manifest names it."""
-    data(store.shelves[ONLY].answers / "1-3-a")
-    data(store.shelves[ONLY].answers / "1-2-b")
-    store.shelves[ONLY].publish("1-3-a")
+    data(store.answer_directories[ONLY].path / "1-3-a")
+    data(store.answer_directories[ONLY].path / "1-2-b")
+    store.answer_directories[ONLY].publish("1-3-a")
     cycle = begun(store)
-    assert store.leftovers() == [store.shelves[ONLY].answers / "1-2-b"]
+    assert store.leftovers() == [store.answer_directories[ONLY].path / "1-2-b"]
     assert store.attempts(cycle, 3) == []
 
 
@@ -194,7 +194,7 @@ def test_attempts_at_a_run_that_others_build_on_stay(store: Store) -> None:
     committed(store, cycle, 1, "a")
     data(cycle.data / "1-x" / "sums")
     data(cycle.data / "11-x" / "sums")
-    data(store.shelves[ONLY].answers / "1-1-x")
+    data(store.answer_directories[ONLY].path / "1-1-x")
     assert names(store, store.attempts(cycle, 1)) == {"state/cycle-1/data/1-x", "out/.[answer]/1-1-x"}
 
 
@@ -202,7 +202,7 @@ def test_states_and_answers_of_earlier_cycles_are_spent(store: Store) -> None:
     """Their plans are not asked for."""
     committed(store, begun(store, 1), 1, "a")
     committed(store, begun(store, 2), 1, "b")
-    store.shelves[ONLY].publish("2-1-b")
+    store.answer_directories[ONLY].publish("2-1-b")
     begun(store, 3)
     with pytest.raises(StateError, match="cannot be read"):
         spent(store)
@@ -218,14 +218,14 @@ def test_states_and_answers_of_earlier_cycles_are_spent(store: Store) -> None:
 def test_the_answer_of_an_interrupted_run_is_kept(store: Store) -> None:
     cycle = begun(store)
     committed(store, cycle, 1, "a")
-    store.shelves[ONLY].publish("1-1-a")
+    store.answer_directories[ONLY].publish("1-1-a")
     committed(store, cycle, 2, "b")
     last = store.last_delivered(ONLY)
     assert last is not None
     assert last.directory == "1-2-b"
-    assert store.shelves[ONLY].holds(last)
-    (store.shelves[ONLY].answers / "1-2-b" / "part.parquet").write_text("row", encoding="utf-8")
-    assert not store.shelves[ONLY].holds(last)
+    assert store.answer_directories[ONLY].holds(last)
+    (store.answer_directories[ONLY].path / "1-2-b" / "part.parquet").write_text("row", encoding="utf-8")
+    assert not store.answer_directories[ONLY].holds(last)
 
 
 # --- removal ---------------------------------------------------------------------------------------------------------

@@ -53,10 +53,10 @@ def _still_read(cycle: Cycle, manifests: Sequence[Manifest]) -> set[str]:
 def _replaced(store: Store) -> list[Path]:
     """Answers that are not shown, nor about to be: that of the last run, should it have been interrupted."""
     found: list[Path] = []
-    for query, shelf in store.shelves.items():
+    for query, directory in store.answer_directories.items():
         last = store.last_delivered(query)
-        kept = {shelf.shown, shelf.answers / last.directory if last is not None else None}
-        found += [path for path in shelf.listed() if path not in kept]
+        kept = {directory.shown, directory.path / last.directory if last is not None else None}
+        found += [path for path in directory.listed() if path not in kept]
     return found
 
 

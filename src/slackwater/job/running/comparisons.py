@@ -74,6 +74,8 @@ class Comparisons:
         bound: Query | None = None
         with suppress(UserError):
             bound = bound_query(query, catalog, fields)
-        shelf = self.cycles.store.shelves[name]
+        answer_directory = self.cycles.store.answer_directories[name]
         last = self.cycles.store.last_delivered(name)
-        return Verification(query, shelf, sources, pins, manifest, fields, bound, self.cycles.config.tolerance, last)
+        return Verification(
+            query, answer_directory, sources, pins, manifest, fields, bound, self.cycles.config.tolerance, last
+        )

@@ -110,10 +110,10 @@ class Execution:
                 continue
             if manifest is not None:
                 found[run] = manifest
-        for name, shelf in self.cycles.store.shelves.items():
+        for name, directory in self.cycles.store.answer_directories.items():
             answer = next((m.answers[name] for m in reversed(found.values()) if name in m.answers), None)
-            if answer is not None and not shelf.holds(answer):
-                progress.note(f"{shelf.answers / answer.directory}: the last answer is missing or damaged")
+            if answer is not None and not directory.holds(answer):
+                progress.note(f"{directory.path / answer.directory}: the last answer is missing or damaged")
                 found = {run: manifest for run, manifest in found.items() if manifest.answers.get(name) != answer}
         return found
 

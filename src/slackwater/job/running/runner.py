@@ -116,7 +116,9 @@ def _outlive_a_power_cut(work: Work) -> None:
             sync_file(path)
     store, cycle = work.store, work.cycle
     above = [work.data, cycle.data, cycle.directory, store.state, store.state.parent]
-    above += [place for shelf in store.shelves.values() for place in (shelf.answers, shelf.output.parent)]
+    above += [
+        place for directory in store.answer_directories.values() for place in (directory.path, directory.output.parent)
+    ]
     for directory in (*kept, *above):
         sync_directory(directory)
 
@@ -130,7 +132,10 @@ def _is_committed(work: Work) -> bool:
 
 def discard(work: Work) -> None:
     """Removes what a failed attempt has written, as far as the machine lets us."""
-    for path in (work.data, *(shelf.answers / work.answer_name for shelf in work.store.shelves.values())):
+    for path in (
+        work.data,
+        *(directory.path / work.answer_name for directory in work.store.answer_directories.values()),
+    ):
         if path.exists():
             with suppress(StateError):  # `clean` finds it later
                 remove(path)
@@ -270,7 +275,7 @@ def _step_record(
 
 
 def _files(target: Target, work: Work) -> tuple[DataFile, ...]:
-    """The data files that a step has left, named from the state directory or, for answers, from their shelf."""
+    """The data files that a step has left, named from the state directory or, for answers, where they lie."""
     directory = target.directory
     if not (directory / "_SUCCESS").exists():
         raise InternalError(f"{directory} has no _SUCCESS after a step that succeeded")

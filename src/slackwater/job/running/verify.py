@@ -18,7 +18,7 @@ from slackwater.job.file.sections import JobQuery
 from slackwater.job.inputs.run_inputs import check_inputs
 from slackwater.job.inputs.sources import Source
 from slackwater.job.running.answers import options_to_read
-from slackwater.job.store.answer_directory import Shelf
+from slackwater.job.store.answer_directory import AnswerDirectory
 from slackwater.job.store.manifest import Manifest, OutputRecord
 from slackwater.job.store.pins import Pins
 from slackwater.job.table import Table, paragraph
@@ -109,7 +109,7 @@ class Verification:
     """All that a comparison needs: a query, what a run has delivered of it, and the inputs up to that run."""
 
     query: JobQuery
-    shelf: Shelf
+    answer_directory: AnswerDirectory
     sources: Mapping[str, Source]
     pins: Sequence[Pins]
     manifest: Manifest
@@ -134,13 +134,13 @@ class Verification:
     def _delivered(self) -> str:
         format = self.query.output.format
         paths = tuple(file.path for file in self.answer.files)
-        files = Files(format, str(self.shelf.answers), paths, options_to_read(format))
+        files = Files(format, str(self.answer_directory.path), paths, options_to_read(format))
         return view_of_files(DELIVERED, files, self.fields)
 
     def _check_there(self) -> None:
         """Spark would read the files that are left, and say nothing of the others."""
         for file in self.answer.files:
-            path = self.shelf.answers / file.path
+            path = self.answer_directory.path / file.path
             if not path.is_file():
                 hint = "`slackwater clean` removes answers that were replaced"
                 raise StateError(f"the answer of run {self.manifest.run} is gone", place=Place(str(path)), hint=hint)
@@ -168,9 +168,9 @@ class Verification:
     def _link(self) -> tuple[str, int | None]:
         """What is wrong with the output's link and, if it rightly shows the answer of another run, of which."""
         last = self.last or self.answer
-        problem = self.shelf.link_problem(last.directory)
+        problem = self.answer_directory.link_problem(last.directory)
         if problem:
-            return f"{self.shelf.output}: {problem}", None
+            return f"{self.answer_directory.output}: {problem}", None
         return "", None if last.directory == self.answer.directory else last.made_at
 
     def measured(self, session: Session) -> float | None:

@@ -133,7 +133,7 @@ class Work:
                 break
             manifest = next((m for m in self.committed if m.run == number), None)
             found = {**(manifest.answers if manifest is not None else {}), **found}
-        return {name: answer for name, answer in found.items() if self.store.shelves[name].holds(answer)}
+        return {name: answer for name, answer in found.items() if self.store.answer_directories[name].holds(answer)}
 
     # --- what is to do -----------------------------------------------------------------------------------------------
 
@@ -244,12 +244,12 @@ class Work:
 
     @property
     def answer_name(self) -> str:
-        """The directory of the run's answers, on whatever shelf."""
+        """The directory of the run's answers, whatever the query."""
         return f"{self.cycle.number}-{self.run}-{self.attempt}"
 
     def _place(self, compiled: Compiled) -> Path:
         if compiled.is_answer:
-            return self.store.shelves[compiled.step.answers].answers / self.answer_name
+            return self.store.answer_directories[compiled.step.answers].path / self.answer_name
         name = compiled.name
         return self.data / (directory_by_key(name, self._buckets) if compiled.step.by else name)
 

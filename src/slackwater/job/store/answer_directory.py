@@ -21,13 +21,13 @@ _ANSWER = re.compile(r"(\d+)-(\d+)-")
 
 
 @dataclass(frozen=True)
-class Shelf:
-    """The answers of one query."""
+class AnswerDirectory:
+    """Where the answers of one query lie."""
 
     output: Path
 
     @property
-    def answers(self) -> Path:
+    def path(self) -> Path:
         """The hidden directory of all answers that are kept."""
         return answers_beside(self.output)
 
@@ -42,32 +42,32 @@ class Shelf:
             )
 
     def _is_ours(self, target: Path) -> bool:
-        return target.parent.name == self.answers.name
+        return target.parent.name == self.path.name
 
     @property
     def shown(self) -> Path | None:
         """The answer that the output's path shows, there or not."""
         if not self.output.is_symlink() or not self._is_ours(self.output.readlink()):
             return None
-        return self.answers / self.output.readlink().name
+        return self.path / self.output.readlink().name
 
     def link_problem(self, directory: str) -> str:
         """Why the output's path does not show an answer, in words; nothing where it does."""
         if not self.output.is_symlink():
             gone = "the link to the last answer is gone"
             return "there is something here that Slackwater did not write" if self.output.exists() else gone
-        if self.shown != self.answers / directory:
-            return f"the link shows {self.output.readlink()}, and should show {self.answers.name}/{directory}"
+        if self.shown != self.path / directory:
+            return f"the link shows {self.output.readlink()}, and should show {self.path.name}/{directory}"
         return "" if self.output.is_dir() else f"the link shows {self.output.readlink()}, and that is gone"
 
     def publish(self, directory: str) -> None:
         """Makes an answer the one that the output's path shows, by one rename."""
         self.check()
-        if self.shown == self.answers / directory:
+        if self.shown == self.path / directory:
             return
         draft = draft_of(self.output, "link")
         try:
-            draft.symlink_to(f"{self.answers.name}/{directory}")
+            draft.symlink_to(f"{self.path.name}/{directory}")
             draft.replace(self.output)
         except OSError as error:
             raise StateError(f"cannot be written: {error.strerror}", place=Place(str(self.output))) from None
@@ -75,13 +75,13 @@ class Shelf:
 
     def holds(self, answer: OutputRecord) -> bool:
         """Whether an answer has all its files, each as it was written."""
-        return all_whole(self.answers, answer.files)
+        return all_whole(self.path, answer.files)
 
     def listed(self, prefix: str = "") -> list[Path]:
         """The answers whose names begin so."""
-        if not self.answers.is_dir():
+        if not self.path.is_dir():
             return []
-        return [path for path in sorted(self.answers.iterdir()) if path.name.startswith(prefix)]
+        return [path for path in sorted(self.path.iterdir()) if path.name.startswith(prefix)]
 
     def drafts(self) -> list[Path]:
         """Links that were about to be shown when a process died."""

@@ -60,6 +60,8 @@ def _being_written(store: Store, cycle: Cycle, run: int) -> tuple[str, ...]:
     """Directories of steps without the mark that Spark leaves in one that is complete."""
     states = [step for attempt in cycle.attempts(run) if attempt.is_dir() for step in sorted(attempt.iterdir())]
     prefix = f"{cycle.number}-{run}-"
-    answers = [(name, path) for name, shelf in store.shelves.items() for path in shelf.listed(prefix)]
+    answers = [
+        (name, path) for name, directory in store.answer_directories.items() for path in directory.listed(prefix)
+    ]
     named = [(path.name, path) for path in states] + [(f"the answer {name}".rstrip(), path) for name, path in answers]
     return tuple(name for name, path in named if path.is_dir() and not (path / "_SUCCESS").exists())

@@ -8,9 +8,9 @@
                   batch-2.json       what the batch query takes on the same inputs, where that was measured
                   data/2-<attempt>/  the states that the run wrote, a directory each
 
-A cycle is one pass over the schedule. Answers lie elsewhere, each query's on a shelf of its own: see `shelf.py`.
-Whatever no manifest names is left over from an interrupted run. A directory that goes is renamed first, so none is ever
-seen with some of its files.
+A cycle is one pass over the schedule. Answers lie elsewhere, in a directory for each query: see
+`answer_directory.py`. Whatever no manifest names is left over from an interrupted run. A directory that goes is renamed
+first, so none is ever seen with some of its files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import TypeAlias
 from pydantic import Field
 
 from slackwater.errors import Place, StateError
-from slackwater.job.store.answer_directory import Shelf, order_of
+from slackwater.job.store.answer_directory import AnswerDirectory, order_of
 from slackwater.job.store.columns import Columns
 from slackwater.job.store.disk import write_text
 from slackwater.job.store.lock import JobLock
@@ -308,7 +308,7 @@ class Store:
     """A job's own directories."""
 
     state: Path
-    shelves: Mapping[str, Shelf]
+    answer_directories: Mapping[str, AnswerDirectory]
     """Where the answers of each query lie."""
 
     @property
@@ -368,7 +368,7 @@ class Store:
 
     def shows_later(self, query: str, answer: OutputRecord) -> bool:
         """Whether an output shows the answer of a committed run that comes after that of another."""
-        shown = self.shelves[query].shown
+        shown = self.answer_directories[query].shown
         order = order_of(shown.name) if shown is not None and shown.is_dir() else None
         return order is not None and order > (order_of(answer.directory) or order) and self._is_committed(*order)
 
@@ -379,12 +379,12 @@ class Store:
 
     def named(self, cycles: Iterable[Cycle]) -> set[Path]:
         """The directories that manifests of cycles name, of states and of answers, and the answers that are shown."""
-        found = {shelf.shown for shelf in self.shelves.values() if shelf.shown is not None}
+        found = {directory.shown for directory in self.answer_directories.values() if directory.shown is not None}
         for manifest in (m for cycle in cycles for m in cycle.readable()):
             found |= {self.state / part for state in manifest.states.values() for part in state.parts}
             for query, answer in manifest.answers.items():
-                if query in self.shelves:  # the job may have had others
-                    found.add(self.shelves[query].answers / answer.directory)
+                if query in self.answer_directories:  # the job may have had others
+                    found.add(self.answer_directories[query].path / answer.directory)
         return found
 
     def attempts(self, cycle: Cycle, run: int) -> list[Path]:
@@ -395,7 +395,7 @@ class Store:
         return [*found, *(path for path in self._answers(f"{cycle.number}-{run}-") if path not in named)]
 
     def _answers(self, prefix: str = "") -> list[Path]:
-        return [path for shelf in self.shelves.values() for path in shelf.listed(prefix)]
+        return [path for directory in self.answer_directories.values() for path in directory.listed(prefix)]
 
     def leftovers(self) -> list[Path]:
         """What interrupted runs have left: nothing that a manifest names, nor one that is damaged might name."""
@@ -415,7 +415,7 @@ class Store:
         return [*found, *self._drafts()]
 
     def _drafts(self) -> list[Path]:
-        found = [path for shelf in self.shelves.values() for path in shelf.drafts()]
+        found = [path for directory in self.answer_directories.values() for path in directory.drafts()]
         if not self.state.is_dir():
             return found
         places = [self.state, *(cycle.directory for cycle in self.cycles())]
