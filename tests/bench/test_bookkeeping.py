@@ -42,7 +42,7 @@ def read() -> Iterator[set[str]]:
         found.add(path.parent.name)
         return read_record(path, kind)
 
-    with patch("slackwater.job.store.store.read_record", noted):
+    with patch("slackwater.job.store.cycle_directory.read_record", noted):
         yield found
 
 

@@ -80,8 +80,8 @@ def check_what_is_visible(directory: Path) -> None:
         assert all(all_whole(store.state, state.files) for state in manifests[-1].states.values())
     for name, answer in manifests[-1].answers.items() if manifests else ():
         assert store.answer_directories[name].holds(answer)
-    for directory in store.answer_directories.values():
-        assert not directory.output.exists() or (directory.output / "_SUCCESS").exists()
+    for answers in store.answer_directories.values():
+        assert not answers.output.exists() or (answers.output / "_SUCCESS").exists()
 
 
 def deaths(total: int, seed: int, count: int) -> list[int]:

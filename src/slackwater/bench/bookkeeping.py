@@ -25,8 +25,9 @@ import yaml
 
 from slackwater.errors import RunError
 from slackwater.job.job import Job
+from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.manifest import write_record
-from slackwater.job.store.store import Cycle, Store
+from slackwater.job.store.store import Store
 
 if TYPE_CHECKING:
     from slackwater.spark.session import Session

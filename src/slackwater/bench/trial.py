@@ -34,9 +34,9 @@ from slackwater.job.running.runner import Silent
 from slackwater.job.running.work import Work
 from slackwater.job.store.accounts import Account, Meter, Phase, account_name, total
 from slackwater.job.store.columns import fields_of
+from slackwater.job.store.cycle_record import RevisionRecord
 from slackwater.job.store.manifest import Manifest
 from slackwater.job.store.removal import remove
-from slackwater.job.store.store import RevisionRecord
 from slackwater.plan.plan import ONLY, Plan
 from slackwater.rows.feedback import History
 from slackwater.spark.compare import difference

@@ -24,8 +24,8 @@ from slackwater.job.running.work import Work
 from slackwater.job.status import Status
 from slackwater.job.store.accounts import Account
 from slackwater.job.store.answer_directory import AnswerDirectory
+from slackwater.job.store.cycle_record import RevisionRecord
 from slackwater.job.store.manifest import Manifest, StepRecord, told_apart
-from slackwater.job.store.store import RevisionRecord
 from slackwater.plan.plan import answer_of
 
 STYLES = {"committed": "green", "running": "cyan", "interrupted": "yellow", "damaged": "red"}

@@ -15,9 +15,10 @@ from slackwater.job.inputs.run_inputs import known_files
 from slackwater.job.running.after_run import Verified, verified_of
 from slackwater.job.store.accounts import Account, account_of
 from slackwater.job.store.at_work import AtWork
+from slackwater.job.store.cycle_directory import Cycle
+from slackwater.job.store.cycle_record import RevisionRecord
 from slackwater.job.store.manifest import Manifest
 from slackwater.job.store.pins import arrived, listed
-from slackwater.job.store.store import Cycle, RevisionRecord
 from slackwater.job.table import Table, paragraph
 from slackwater.time.timeline import Timeline
 

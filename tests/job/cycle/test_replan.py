@@ -15,8 +15,8 @@ from tests.job.room import LARGE, THREE_ARRIVALS, Arrival, Heard, Room, as_if_la
 from slackwater.cli.main import main
 from slackwater.errors import StateError, UserError
 from slackwater.job.job import Job
+from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.manifest import Manifest
-from slackwater.job.store.store import Cycle
 
 TIMES = ("10:00", "14:00", "24:00")
 SHARES = {"10:00": "60%", "14:00": "20%", "24:00": "20%"}

@@ -14,7 +14,7 @@ from tests.job.running.test_work import runs
 
 from slackwater.errors import UserError
 from slackwater.job.inputs import repin
-from slackwater.job.store.store import Cycle
+from slackwater.job.store.cycle_directory import Cycle
 from slackwater.spark.session import Session
 
 OTHER: Mapping[int, Arrival] = {

@@ -20,8 +20,8 @@ from tests.job.running.test_work import runs, state_files
 from slackwater.errors import StateError, UserError
 from slackwater.job.running.damage import is_sound
 from slackwater.job.store.commit import commit
+from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.manifest import Manifest, write_record
-from slackwater.job.store.store import Cycle
 from slackwater.spark.session import Session
 
 

@@ -25,8 +25,8 @@ from slackwater.job.store.accounts import (
     process_of_a_command,
     record_attempt,
 )
+from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.manifest import Manifest, read_record
-from slackwater.job.store.store import Cycle
 from slackwater.spark.process_tree import Reading
 from slackwater.spark.session import Session
 

@@ -12,10 +12,11 @@ from tests.job.store.test_manifest import a_manifest
 
 from slackwater.errors import StateError, UserError
 from slackwater.job.store.commit import commit, standing
+from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.disk import create_text
 from slackwater.job.store.lock import LostLockError
 from slackwater.job.store.manifest import Manifest
-from slackwater.job.store.store import Cycle, Store
+from slackwater.job.store.store import Store
 
 context = get_context("forkserver")
 

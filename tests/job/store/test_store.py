@@ -9,9 +9,11 @@ from tests.job.store.test_manifest import a_manifest
 from slackwater.errors import StateError, UserError
 from slackwater.job.cycle.tidy import size_of, spent
 from slackwater.job.store.answer_directory import AnswerDirectory
+from slackwater.job.store.cycle_directory import Cycle
+from slackwater.job.store.cycle_record import CycleRecord, PinsRecord
 from slackwater.job.store.manifest import DataFile, OutputRecord, StateRecord, write_record
 from slackwater.job.store.removal import remove
-from slackwater.job.store.store import Cycle, CycleRecord, PinsRecord, Store
+from slackwater.job.store.store import Store
 from slackwater.plan.plan import ONLY, Plan
 
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from slackwater.algebra.schema import Field
 from slackwater.job.cycle.planned import Planned
 from slackwater.job.inputs.sources import Source
-from slackwater.job.store.store import Expected
+from slackwater.job.store.cycle_record import Expected
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan, Step
 from slackwater.time.sources import change_name, snapshot_name

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from slackwater.errors import Place, UserError
-from slackwater.job.store.store import CycleRecord
+from slackwater.job.store.cycle_record import CycleRecord
 from slackwater.spark.settings import ANSI, TIME_ZONE, setting, settings_of_results
 from slackwater.sql.moments import instant
 

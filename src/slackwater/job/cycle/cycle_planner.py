@@ -26,8 +26,9 @@ from slackwater.job.learning.prices import ClusterPrices, cluster_of, read_price
 from slackwater.job.learning.statistics_collector import StatisticsCollector
 from slackwater.job.store.accounts import Phase, charged_to
 from slackwater.job.store.columns import fields_of
+from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.manifest import Manifest
-from slackwater.job.store.store import Cycle, Store
+from slackwater.job.store.store import Store
 from slackwater.physical.bill import Bill
 from slackwater.physical.model import EngineCost
 from slackwater.plan.past import Past

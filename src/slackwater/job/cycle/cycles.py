@@ -26,9 +26,11 @@ from slackwater.job.inputs.sources import Source
 from slackwater.job.learning.prices import cluster_of, read_prices
 from slackwater.job.store.accounts import Phase, charged_to
 from slackwater.job.store.columns import columns_of
+from slackwater.job.store.cycle_directory import Cycle
+from slackwater.job.store.cycle_record import CycleRecord, Expected, RevisionRecord, SourceColumns
 from slackwater.job.store.manifest import Manifest, now, told_apart
 from slackwater.job.store.removal import remove
-from slackwater.job.store.store import Cycle, CycleRecord, Expected, RevisionRecord, SourceColumns, Store
+from slackwater.job.store.store import Store
 from slackwater.time.timeline import Timeline
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import TypeAlias
 
 from slackwater.job.file.sections import JobConfig
-from slackwater.job.store.store import CycleRecord
+from slackwater.job.store.cycle_record import CycleRecord
 from slackwater.time.clock import due_at
 
 Clock: TypeAlias = Callable[[], datetime]

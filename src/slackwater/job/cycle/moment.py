@@ -15,7 +15,8 @@ from slackwater.compile.views import view_of_query
 from slackwater.errors import Place, StateError, UnsupportedError, UserError
 from slackwater.job.file.sections import JobQuery
 from slackwater.job.inputs.sources import Source
-from slackwater.job.store.store import BEGIN_AGAIN, CycleRecord
+from slackwater.job.store.cycle_directory import BEGIN_AGAIN
+from slackwater.job.store.cycle_record import CycleRecord
 from slackwater.sql.pinned import names_a_moment, pinned_calls, with_values
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from slackwater.catalog.statistics import Arrival, Statistics
 from slackwater.job.cycle.planned import Planned
 from slackwater.job.cycle.situation import Situation
+from slackwater.job.store.cycle_record import Expected, RevisionRecord
 from slackwater.job.store.manifest import now
-from slackwater.job.store.store import Expected, RevisionRecord
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan
 from slackwater.plan.price import rest_cost

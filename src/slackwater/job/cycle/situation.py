@@ -16,10 +16,11 @@ from slackwater.job.inputs.run_inputs import known_files
 from slackwater.job.inputs.sources import Source
 from slackwater.job.inputs.upserts import in_proportion
 from slackwater.job.learning.forecasts import arrival_of
+from slackwater.job.store.cycle_directory import Cycle
+from slackwater.job.store.cycle_record import CycleRecord
 from slackwater.job.store.data_files import all_whole
 from slackwater.job.store.manifest import Manifest
 from slackwater.job.store.pins import FilePin, arrived
-from slackwater.job.store.store import Cycle, CycleRecord
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan
 from slackwater.time.timeline import Timeline

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slackwater.job.inputs.upserts import is_changelog
+from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.manifest import Manifest
-from slackwater.job.store.store import Cycle, Store
+from slackwater.job.store.store import Store
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from datetime import date
 from slackwater.errors import StateError
 from slackwater.job.cycle.cycles import Cycles
 from slackwater.job.cycle.due import Asked, Calendar, NextRun
-from slackwater.job.store.store import Cycle
+from slackwater.job.store.cycle_directory import Cycle
 
 
 @dataclass(frozen=True)

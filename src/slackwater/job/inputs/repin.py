@@ -16,9 +16,9 @@ from slackwater.errors import Place, StateError, UserError
 from slackwater.job.inputs.formats import check_formats
 from slackwater.job.inputs.run_inputs import pins_by_run
 from slackwater.job.inputs.sources import Source
+from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.disk import sync_directory
 from slackwater.job.store.pins import FilePin, Pins, change_since, identified
-from slackwater.job.store.store import Cycle
 
 
 @dataclass(frozen=True)

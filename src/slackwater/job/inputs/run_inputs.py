@@ -8,9 +8,10 @@ from contextlib import suppress
 from slackwater.errors import Place, StateError, UserError
 from slackwater.job.inputs.formats import check_formats
 from slackwater.job.inputs.sources import Source
+from slackwater.job.store.cycle_directory import BEGIN_AGAIN, Cycle
+from slackwater.job.store.cycle_record import PinsRecord
 from slackwater.job.store.manifest import read_record
 from slackwater.job.store.pins import FilePin, Pins, arrived, check_unchanged, identified
-from slackwater.job.store.store import BEGIN_AGAIN, Cycle, PinsRecord
 
 
 def pinned_inputs(

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slackwater.job.learning.forecasts import arrival_of
+from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.manifest import Manifest
-from slackwater.job.store.store import Cycle, Store
+from slackwater.job.store.store import Store
 from slackwater.rows.feedback import Day, History, Seen
 from slackwater.rows.learning import DAYS
 

@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from slackwater.errors import StateError
+from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.manifest import Manifest, Record
-from slackwater.job.store.store import Cycle
 from slackwater.plan.plan import Plan
 
 ALIKE = 2.0

@@ -13,8 +13,8 @@ from slackwater.errors import Place, UserError
 from slackwater.job.file.sections import VerifyConfig, When
 from slackwater.job.running.verify import Verdict
 from slackwater.job.store.accounts import Phase, charged_to
+from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.manifest import Manifest, Record, write_record
-from slackwater.job.store.store import Cycle
 from slackwater.plan.plan import answer_of
 
 

@@ -16,8 +16,8 @@ from slackwater.job.inputs.run_inputs import pinned_inputs
 from slackwater.job.learning.regret import BatchRecord
 from slackwater.job.running.verify import Verdict, Verification
 from slackwater.job.store.columns import fields_of
+from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.manifest import Manifest, write_record
-from slackwater.job.store.store import Cycle
 from slackwater.spark.death import saying_if_spark_died
 
 

@@ -18,10 +18,10 @@ from slackwater.job.running.runner import Progress, execute
 from slackwater.job.running.verify import Verdict
 from slackwater.job.running.work import Work
 from slackwater.job.store.accounts import Phase, charged_to, record_attempt
+from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.manifest import Manifest
 from slackwater.job.store.publishing import show_last
 from slackwater.job.store.removal import remove
-from slackwater.job.store.store import Cycle
 
 
 @dataclass(frozen=True)

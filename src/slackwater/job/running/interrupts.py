@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from slackwater.errors import StateError
-from slackwater.job.store.store import Cycle
+from slackwater.job.store.cycle_directory import Cycle
 
 
 class Interrupted(KeyboardInterrupt):

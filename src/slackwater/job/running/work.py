@@ -25,10 +25,11 @@ from slackwater.job.inputs.upserts import IMAGES, Changelog, changelogs
 from slackwater.job.inputs.upserts import views as views_of_upserts
 from slackwater.job.running.answers import options_to_write
 from slackwater.job.running.checking import Check, pending_checks
+from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.data_files import all_whole, files_beside
 from slackwater.job.store.manifest import Manifest, OutputRecord, StateRecord
 from slackwater.job.store.pins import FilePin, Pins
-from slackwater.job.store.store import Cycle, Store
+from slackwater.job.store.store import Store
 from slackwater.plan.plan import Plan, Purpose, Step
 from slackwater.spark.session import LOCAL_PARTITIONS, SPARKS_PARTITIONS
 from slackwater.spark.statements import Task

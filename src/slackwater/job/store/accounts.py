@@ -22,8 +22,8 @@ from typing import Final
 
 from slackwater.errors import StateError, UserError
 from slackwater.job.file.sections import SparkConfig
+from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.manifest import Manifest, Record, write_record
-from slackwater.job.store.store import Cycle
 from slackwater.spark.process_tree import UNCOUNTED, Reading
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from slackwater.figures import seconds
+from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.lock import JobLock
-from slackwater.job.store.store import Cycle, Store
+from slackwater.job.store.store import Store
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from slackwater.errors import Place, StateError
+from slackwater.job.store.cycle_directory import ASIDE, Cycle
 from slackwater.job.store.disk import create_text, draft_of
 from slackwater.job.store.manifest import Manifest, record_text
-from slackwater.job.store.store import ASIDE, Cycle
 
 
 def standing(cycle: Cycle, run: int) -> bytes | None:

@@ -1,0 +1,100 @@
+"""What is written down of a cycle: what it is about, how its rest was planned anew, the inputs of its runs."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from pydantic import Field
+
+from slackwater.job.store.columns import Columns
+from slackwater.job.store.manifest import Record
+from slackwater.job.store.pins import FilePin
+from slackwater.plan.plan import ONLY
+
+
+class SourceColumns(Record):
+    """The columns of a source, as Spark saw them when the cycle began."""
+
+    columns: Columns
+    optional: tuple[str, ...] = ()
+    """Those that some of its files lacked then."""
+
+
+Expected: TypeAlias = dict[str, tuple[tuple[float, float, float], ...]]
+"""What a plan expects each source to bring at each run: inserts, updates, deletes."""
+
+
+class RevisionRecord(Record):
+    """The rest of a cycle, planned anew from a run on."""
+
+    from_run: int
+    planned: str
+    reasons: tuple[str, ...]
+    plan: str
+    """The checksum of the plan's file."""
+    expected: Expected
+    asks: bool = False
+    """Whether the queries are others from here on."""
+    cost: float | None = None
+    """What the rest costs by the plan, and what it would have cost without it, where both could be priced."""
+    static_cost: float | None = None
+
+
+class CycleRecord(Record):
+    """What a cycle is about."""
+
+    job: str
+    number: int
+    started: str
+    day: str | None = None
+    """The day of the schedule that it is of, in the job's time zone; None where runs are not due by a clock."""
+    fingerprint: dict[str, str]
+    sources: dict[str, SourceColumns]
+    outputs: Columns = ()
+    """The columns of the answer, where there is one query."""
+    plan: str
+    """The checksum of the plan's file."""
+    queries: dict[str, Columns] = Field(default={})
+    """The columns of the answers of several, by name."""
+    aggregates: tuple[str, ...] = ()
+    """Aggregates that the session has beside Spark's own."""
+    by_key: bool = False
+    """Whether the session can keep states by key."""
+    settings: dict[str, str] = Field(default={})
+    """The settings of Spark that change results, as they were when the cycle began."""
+    pinned: dict[str, str] = Field(default={})
+    """The values of calls that depend on the moment or the session, as literals, where a query has any."""
+    expected: Expected = Field(default={})
+    revisions: tuple[RevisionRecord, ...] = ()
+    fence: int = 0
+    """The number of the lock under which it was written."""
+
+    @property
+    def answers(self) -> dict[str, Columns]:
+        """The columns of every answer."""
+        return self.queries or {ONLY: self.outputs}
+
+    @property
+    def revision(self) -> int:
+        """The number of the plan that is in force."""
+        return len(self.revisions) + 1
+
+    @property
+    def asked_since(self) -> int:
+        """The first run whose answers are those of the queries as they are now."""
+        return next((each.from_run for each in reversed(self.revisions) if each.asks), 1)
+
+    @property
+    def expects(self) -> Expected:
+        """What the plan in force expects."""
+        return self.revisions[-1].expected if self.revisions else self.expected
+
+
+class PinsRecord(Record):
+    """The inputs of a run."""
+
+    run: int
+    pinned: str
+    sources: dict[str, tuple[FilePin, ...]]
+    fence: int = 0
+    """The number of the lock under which it was written."""
