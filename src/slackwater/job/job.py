@@ -196,7 +196,7 @@ class Job:
         """
         if at is not None:
             self.config.timeline.run_at(at)
-        asked, told = Asked(at, early, all), progress or Silent()
+        asked, reporter = Asked(at, early, all), progress or Silent()
         check_apart(self.config)
         with (
             interrupts_say("what was committed before stays, and nothing else"),
@@ -208,12 +208,12 @@ class Job:
                 directory.check()
             show_last(self.store)
             if carry_over:
-                self._cycles.carry_over(told.note)
+                self._cycles.carry_over(reporter.note)
             done: list[Manifest] = []
             for turn in turns(
-                self._cycles, self._calendar(), asked, told.note, new_cycle=new_cycle, skip_missed=skip_missed
+                self._cycles, self._calendar(), asked, reporter.note, new_cycle=new_cycle, skip_missed=skip_missed
             ):
-                done += Execution(self._cycles).runs_of(turn, skip_missed, told)
+                done += Execution(self._cycles).runs_of(turn, skip_missed, reporter)
             return done
 
     def _calendar(self) -> Calendar | None:
@@ -253,9 +253,9 @@ class Job:
         """Where the job stands."""
         cycle = self._cycles.open()
         rescheduled = self._cycles.rescheduled(cycle) if cycle is not None else ()
-        found = status_of(self.config, cycle, self._cycles.timeline(cycle), rescheduled)
+        status = status_of(self.config, cycle, self._cycles.timeline(cycle), rescheduled)
         following_run = following(self._cycles, self._calendar())
-        return replace(found, following=following_run, at_work=at_work(self.store, cycle))
+        return replace(status, following=following_run, at_work=at_work(self.store, cycle))
 
     def history(self, last: int | None = None) -> History:
         """The committed runs of all cycles, or of the last ones, whose manifests are not damaged."""
@@ -282,10 +282,10 @@ class Job:
         """Measures what work costs on the job's Spark; plans go by that from now on, unless it is a dry run."""
         file, cluster = self.store.prices_file, cluster_of(self.config.spark)
         with self.store.lock as lock:
-            found, trials = calibrate(
+            measured, trials = calibrate(
                 self.session(), cluster, rows=rows, passes=passes, scratch=self.store.state, begun=begun
             )
-            prices = ClusterPrices.fitted(cluster, found.trials, read_prices(file, cluster).runs)
+            prices = ClusterPrices.fitted(cluster, measured.trials, read_prices(file, cluster).runs)
             if not dry_run:
                 with lock.ours():
                     prices.write(file)
@@ -324,13 +324,13 @@ class Job:
         return Comparisons(self._cycles).measure_batch(run)
 
     def _query_name(self, query: str | None) -> str:
-        known = list(self.config.queries)
+        names = list(self.config.queries)
         name = ONLY if query is None else query
-        if name in known:
+        if name in names:
             return name
         if query is None:
-            raise UserError("this job has several queries", hint=f"name one of {', '.join(known)}")
-        hint = "the job has one query, and that has no name" if ONLY in known else did_you_mean(query, known)
+            raise UserError("this job has several queries", hint=f"name one of {', '.join(names)}")
+        hint = "the job has one query, and that has no name" if ONLY in names else did_you_mean(query, names)
         raise UserError(f"no query {query}", hint=hint)
 
     # --- inputs that were replaced -----------------------------------------------------------------------------------
@@ -372,8 +372,8 @@ class Job:
                     with suppress(UserError):  # a path that is taken, or cannot be written: no reason to keep the rest
                         show_last_of(self.store, name)
             paths = all_of(self.store) if everything else [*self.store.leftovers(), *spent(self.store)]
-            found = [path for path in dict.fromkeys(paths) if path.exists() or path.is_symlink()]
-            freed = sum([size_of(path) if dry_run else remove(path, lock.ours) for path in found])
+            removable = [path for path in dict.fromkeys(paths) if path.exists() or path.is_symlink()]
+            freed = sum([size_of(path) if dry_run else remove(path, lock.ours) for path in removable])
             for path in () if dry_run else emptied(self.store):
                 remove(path, lock.ours)
-        return Cleaned(tuple(found), freed)
+        return Cleaned(tuple(removable), freed)

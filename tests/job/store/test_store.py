@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 from tests.job.store.test_manifest import a_manifest
 
-from slackwater.errors import StateError, UserError
+from slackwater.errors import StateError
 from slackwater.job.cycle.tidy import size_of, spent
 from slackwater.job.store.answer_directory import AnswerDirectory
 from slackwater.job.store.cycle_directory import Cycle
@@ -57,43 +56,6 @@ def committed(store: Store, cycle: Cycle, run: int, attempt: str) -> None:
 
 def names(store: Store, paths: list[Path]) -> set[str]:
     return {path.relative_to(store.state.parent).as_posix() for path in paths}
-
-
-# --- the output's path -----------------------------------------------------------------------------------------------
-
-
-def test_an_answer_is_shown_by_one_link(store: Store) -> None:
-    data(store.answer_directories[ONLY].path / "1-1-a")
-    data(store.answer_directories[ONLY].path / "1-2-b")
-    for name in ("1-1-a", "1-2-b", "1-2-b"):
-        store.answer_directories[ONLY].publish(name)
-        assert store.answer_directories[ONLY].output.resolve() == (store.answer_directories[ONLY].path / name).resolve()
-        assert store.answer_directories[ONLY].shown == store.answer_directories[ONLY].path / name
-    assert {path.name for path in store.answer_directories[ONLY].output.parent.iterdir()} == {".[answer]", "[answer]"}
-
-
-@pytest.mark.parametrize("kind", ["file", "directory", "link", "link to nothing"])
-def test_a_path_that_is_taken_is_left_alone(store: Store, tmp_path: Path, kind: str) -> None:
-    match kind:
-        case "file":
-            store.answer_directories[ONLY].output.write_text("mine", encoding="utf-8")
-        case "directory":
-            store.answer_directories[ONLY].output.mkdir()
-        case "link":
-            store.answer_directories[ONLY].output.symlink_to(tmp_path)
-        case _:
-            store.answer_directories[ONLY].output.symlink_to(tmp_path / "nowhere")
-    for refused in (store.answer_directories[ONLY].check, lambda: store.answer_directories[ONLY].publish("1-1-a")):
-        with pytest.raises(UserError, match="something here that Slackwater did not write") as raised:
-            refused()
-        assert str(raised.value.place) == str(store.answer_directories[ONLY].output)
-    assert store.answer_directories[ONLY].shown is None
-    assert [path.name for path in store.answer_directories[ONLY].output.parent.iterdir()] == ["[answer]"]
-
-
-def test_a_place_where_no_link_can_be(tmp_path: Path) -> None:
-    with pytest.raises(StateError, match="cannot be written"):
-        AnswerDirectory(tmp_path / "missing" / "answer").publish("1-1-a")
 
 
 # --- cycles ----------------------------------------------------------------------------------------------------------
@@ -228,30 +190,3 @@ def test_the_answer_of_an_interrupted_run_is_kept(store: Store) -> None:
     assert store.answer_directories[ONLY].holds(last)
     (store.answer_directories[ONLY].path / "1-2-b" / "part.parquet").write_text("row", encoding="utf-8")
     assert not store.answer_directories[ONLY].holds(last)
-
-
-# --- removal ---------------------------------------------------------------------------------------------------------
-
-
-def test_removal(tmp_path: Path) -> None:
-    directory = data(tmp_path / "a")
-    (tmp_path / "link").symlink_to(directory)
-    data(tmp_path / ".a.gone")
-    assert remove(tmp_path / "link") > 0
-    assert directory.exists()
-    assert remove(directory) == 4
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may remove everything")
-def test_what_cannot_be_removed_is_named(tmp_path: Path) -> None:
-    directory = data(tmp_path / "a" / "b")
-    directory.parent.chmod(0o500)
-    with pytest.raises(StateError, match="cannot be removed"):
-        remove(directory)
-    directory.parent.chmod(0o700)
-
-
-def test_what_is_not_there_cannot_be_removed(tmp_path: Path) -> None:
-    with pytest.raises(StateError, match="cannot be removed"):
-        remove(tmp_path / "none")

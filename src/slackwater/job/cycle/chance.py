@@ -51,6 +51,6 @@ def undetermined(query: JobQuery, bound: Query | None, fields: tuple[Field, ...]
     touched = [output.column in chance.columns for output in bound.outputs]
     if not any(touched) and not (is_cut and chance.columns):
         return None
-    told = ", ".join(chance.causes())
+    causes = ", ".join(chance.causes())
     settled = tuple(field for field, by_chance in zip(fields, touched, strict=True) if not by_chance)
-    return Undetermined(f"{told}: up to chance", () if is_cut else settled)
+    return Undetermined(f"{causes}: up to chance", () if is_cut else settled)

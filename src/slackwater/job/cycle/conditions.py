@@ -44,14 +44,14 @@ class Conditions:
 
     @property
     def ansi(self) -> bool | None:
-        found = self.settings.get(ANSI)
-        return None if found is None else found.lower() == "true"
+        setting_text = self.settings.get(ANSI)
+        return None if setting_text is None else setting_text.lower() == "true"
 
     def lines(self) -> list[str]:
         """In words, for plans and reports."""
-        known = self.time_zone is not None and self.ansi is not None
-        told = [f"time zone {self.time_zone}, ANSI mode {'on' if self.ansi else 'off'}"] if known else []
-        return told if self.moment is None else [*told, f"as of {self.moment}, when the cycle began"]
+        is_recorded = self.time_zone is not None and self.ansi is not None
+        lines = [f"time zone {self.time_zone}, ANSI mode {'on' if self.ansi else 'off'}"] if is_recorded else []
+        return lines if self.moment is None else [*lines, f"as of {self.moment}, when the cycle began"]
 
     def as_value(self) -> dict[str, str | bool | None]:
         """For JSON."""

@@ -18,8 +18,8 @@ def fingerprint(config: JobConfig) -> dict[str, str]:
     """What must not change during a cycle, by the words that name it; of several queries each by its own."""
     timeline = config.timeline
 
-    def each(what: str, told: Callable[[JobQuery], str]) -> dict[str, str]:
-        return {f"{what} {name}".rstrip(): told(query) for name, query in config.queries.items()}
+    def each(what: str, value_of: Callable[[JobQuery], str]) -> dict[str, str]:
+        return {f"{what} {name}".rstrip(): value_of(query) for name, query in config.queries.items()}
 
     return {
         **each("query", lambda query: _digest(without_comments(query.text))),

@@ -53,12 +53,12 @@ def check_types(query: JobQuery, declared: Sequence[Field], with_literals: Calla
     """Refuses a query that is another one once its calls are literals; `with_literals` is Spark's word on that."""
     instead = f"with the values of a moment for {', '.join(_called(query))}"
     try:
-        found = with_literals()
+        fields = with_literals()
     except UserError as error:
         message = f"{instead} Spark does not take this query: {error.message}"
         hint = "give the column a name, e.g. `current_date() AS today`, and use that"
         raise UnsupportedError(message, place=Place(query.file), hint=hint) from None
-    if [field.type for field in declared] != [field.type for field in found]:
+    if [field.type for field in declared] != [field.type for field in fields]:
         message = f"{instead} the columns of this query have other types"
         raise UnsupportedError(message, place=Place(query.file), hint="cast them to the types that you want")
 

@@ -70,12 +70,12 @@ def dealt_out(expected: Sequence[Arrival], before: Timeline, after: Timeline, do
     marks = [(places[before.time(done)] if done else 0.0, NOTHING)]
     for run in range(done + 1, before.last + 1):
         marks.append((places[before.time(run)], _sum(marks[-1][1], expected[run - 1])))
-    found, reached = list(expected[:done]), NOTHING
+    dealt, reached = list(expected[:done]), NOTHING
     for time in after.times[done:]:
         upto = _upto(places[time], marks)
-        found.append(_sum(upto, reached, -1.0))
+        dealt.append(_sum(upto, reached, -1.0))
         reached = upto
-    return found
+    return dealt
 
 
 NOTHING = Arrival(0.0)
@@ -84,9 +84,9 @@ NOTHING = Arrival(0.0)
 def _places(before: Timeline, after: Timeline, done: int) -> dict[str, float]:
     """Where each time lies: on the clock, or by its number."""
     clock = {time: minutes(time) for time in (*before.times, *after.times)}
-    told = {time: float(place) for time, place in clock.items() if place is not None}
-    if len(told) == len(clock):
-        return told
+    on_the_clock = {time: float(place) for time, place in clock.items() if place is not None}
+    if len(on_the_clock) == len(clock):
+        return on_the_clock
     places = {time: float(number) for number, time in enumerate(before.times, start=1)}
     last = float(done)
     for time in after.times[done:]:

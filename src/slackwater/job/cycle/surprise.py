@@ -17,29 +17,29 @@ FEW = 1_000.0
 """So many rows are as good as none: reading them costs less than starting to."""
 
 
-def off(found: float, expected: float) -> float:
+def off(actual: float, expected: float) -> float:
     """By what factor a number of rows differs from the expected one, one way or the other."""
-    more, less = max(found, expected), min(found, expected)
+    more, less = max(actual, expected), min(actual, expected)
     return (more + FEW) / (less + FEW)
 
 
 def surprising_arrivals(
-    expected: Mapping[str, Arrival], found: Mapping[str, Arrival], time: str, factor: float
+    expected: Mapping[str, Arrival], waiting: Mapping[str, Arrival], time: str, factor: float
 ) -> Iterator[str]:
     """What sources bring that is off by more than a factor, in words."""
-    for source, arrival in found.items():
+    for source, arrival in waiting.items():
         if source not in expected:
             continue
         rows, thought = arrival.changes, expected[source].changes
         if off(rows, thought) <= factor:
             continue
-        told = f"{rows:,.0f} rows, not {thought:,.0f}"
+        comparison = f"{rows:,.0f} rows, not {thought:,.0f}"
         if not rows:
             yield f"{source} brought nothing at {time}; {thought:,.0f} rows were expected"
         elif not thought:
             yield f"{source} brought {rows:,.0f} rows at {time}; none were expected"
         else:
-            yield f"{source} brought {rows / thought:.3g}× what was expected at {time}: {told}"
+            yield f"{source} brought {rows / thought:.3g}× what was expected at {time}: {comparison}"
 
 
 def surprising_states(steps: Sequence[StepRecord], factor: float) -> Iterator[str]:

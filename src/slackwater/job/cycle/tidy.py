@@ -30,7 +30,7 @@ def all_of(store: Store) -> list[Path]:
 
 def spent(store: Store) -> list[Path]:
     """States that no later run of their cycle reads, and answers that are no longer shown."""
-    found: list[Path] = []
+    paths: list[Path] = []
     current = store.current()
     for cycle in store.cycles():
         manifests = cycle.readable()
@@ -38,8 +38,8 @@ def spent(store: Store) -> list[Path]:
         states = {name: state for m in manifests for name, state in m.states.items()}
         needed = {part for name, state in states.items() if name in read for part in state.parts}
         parts = {part for m in manifests for state in m.states.values() for part in state.parts}
-        found += [store.state / part for part in sorted(parts - needed)]
-    return [*found, *_replaced(store)]
+        paths += [store.state / part for part in sorted(parts - needed)]
+    return [*paths, *_replaced(store)]
 
 
 def _still_read(cycle: Cycle, manifests: Sequence[Manifest]) -> set[str]:
@@ -53,12 +53,12 @@ def _still_read(cycle: Cycle, manifests: Sequence[Manifest]) -> set[str]:
 
 def _replaced(store: Store) -> list[Path]:
     """Answers that are not shown, nor about to be: that of the last run, should it have been interrupted."""
-    found: list[Path] = []
+    paths: list[Path] = []
     for query, directory in store.answer_directories.items():
         last = store.last_delivered(query)
         kept = {directory.shown, directory.path / last.directory if last is not None else None}
-        found += [path for path in directory.listed() if path not in kept]
-    return found
+        paths += [path for path in directory.listed() if path not in kept]
+    return paths
 
 
 def emptied(store: Store) -> list[Path]:

@@ -45,8 +45,8 @@ def evidence(
 ) -> Evidence:
     """Rows of files that say them, or that were counted; those of earlier cycles are in their manifests."""
     days = days_of(source.name, cycles)
-    found = [told.arrival for time in times if (told := forecast(days, today(), time)) is not None]
-    return Evidence(source.rows(now) * _share_that_counts(source, cycles), found)
+    expected = [prediction.arrival for time in times if (prediction := forecast(days, today(), time)) is not None]
+    return Evidence(source.rows(now) * _share_that_counts(source, cycles), expected)
 
 
 def _share_that_counts(source: Source, cycles: Sequence[Sequence[Manifest]]) -> float:
@@ -58,30 +58,30 @@ def _share_that_counts(source: Source, cycles: Sequence[Sequence[Manifest]]) -> 
 
 def job_statistics(
     sources: Mapping[str, Source],
-    found: Mapping[str, Evidence],
+    evidence_of: Mapping[str, Evidence],
     counted: Mapping[str, Batch],
     timeline: Timeline,
 ) -> Statistics:
     """The statistics over the runs of the schedule."""
     catalog = Catalog.of(source.schema for source in sources.values())
-    sizes = {name: _sizes(source, found[name], timeline) for name, source in sources.items()}
+    sizes = {name: _sizes(source, evidence_of[name], timeline) for name, source in sources.items()}
     by_name = statistics(catalog, sizes, timeline.times)
-    return {name: _spread(known, counted.get(name)) for name, known in by_name.items()}
+    return {name: _spread(table, counted.get(name)) for name, table in by_name.items()}
 
 
-def _sizes(source: Source, found: Evidence, timeline: Timeline) -> Sizes:
-    stated = source.config.expect.sizes(found.present or None)
+def _sizes(source: Source, size_evidence: Evidence, timeline: Timeline) -> Sizes:
+    stated = source.config.expect.sizes(size_evidence.present or None)
     if not source.changing:
-        return Sizes(found.present or stated.rows, {}, stated.distinct)
+        return Sizes(size_evidence.present or stated.rows, {}, stated.distinct)
     if stated.arrives:
         return replace(stated, rows=None)
     total = stated.rows
-    expected = found.expected
+    expected = size_evidence.expected
     if len(expected) != len(timeline.times):
         expected = [_typical(source, number) for number in range(len(timeline.times))]
     shares = _shares([arrival.changes for arrival in expected])
     if total is None:
-        total = found.present / shares[0] if shares[0] > 0 else found.present
+        total = size_evidence.present / shares[0] if shares[0] > 0 else size_evidence.present
     arrives: dict[str, Arrival] = {}
     present = 0.0
     for time, arrival, share in zip(timeline.times, expected, shares, strict=True):
@@ -109,16 +109,16 @@ def _scaled(arrival: Arrival, rows: float, present: float) -> Arrival:
     return Arrival(inserts, fits * updates, fits * deletes)
 
 
-def _spread(known: TableStatistics, counted: Batch | None) -> TableStatistics:
+def _spread(table: TableStatistics, counted: Batch | None) -> TableStatistics:
     if counted is None:
-        return known
+        return table
     rows = counted.rows
-    growth = max(1.0, known.total / rows) if rows else 1.0
+    growth = max(1.0, table.total / rows) if rows else 1.0
     columns = counted.columns.items()
     distinct = {n: c.distinct * (growth if c.distinct >= KEY_LIKE * rows else 1.0) for n, c in columns}
     return replace(
-        known,
-        distinct={**distinct, **known.distinct},
+        table,
+        distinct={**distinct, **table.distinct},
         null_share={n: c.nulls / rows if rows else 0.0 for n, c in columns},
         ranges={n: c.range for n, c in columns if c.range is not None},
         widths={n: c.width for n, c in columns if c.width is not None},

@@ -50,19 +50,23 @@ class Comparisons:
         """What the batch query of everything that a run delivered, by default the last, takes; kept for `regrets`."""
         cycle = self.cycles.open()
         number = None if run is None else self.cycles.timeline(cycle).run_at(run)
-        found = [m for m in (cycle.readable() if cycle is not None else []) if m.answers and number in (None, m.run)]
-        if cycle is None or not found:
+        delivered = [
+            m for m in (cycle.readable() if cycle is not None else []) if m.answers and number in (None, m.run)
+        ]
+        if cycle is None or not delivered:
             raise UserError(
                 "nothing has been delivered that could be measured", hint="`slackwater status` says what is"
             )
         session = self.cycles.session(cycle)
         taken: dict[str, float] = {}
-        for name in found[-1].answers:
-            cpu_s = self.verification(cycle, name, found[-1]).measured(session)
+        for name in delivered[-1].answers:
+            cpu_s = self.verification(cycle, name, delivered[-1]).measured(session)
             if cpu_s is None:
                 raise UserError("this Spark does not say what work costs", hint="over Spark Connect it cannot be known")
             taken[name] = cpu_s
-        write_record(cycle.directory / f"batch-{found[-1].run}.json", BatchRecord(run=found[-1].run, cpu_s=taken))
+        write_record(
+            cycle.directory / f"batch-{delivered[-1].run}.json", BatchRecord(run=delivered[-1].run, cpu_s=taken)
+        )
         return taken
 
     def verification(self, cycle: Cycle, name: str, manifest: Manifest) -> Verification:

@@ -101,7 +101,7 @@ class Execution:
         One whose manifest is damaged counts as not done, and so does the last that delivered a query if its answer is
         not there: they are done again from their pins.
         """
-        found: dict[int, Manifest] = {}
+        committed: dict[int, Manifest] = {}
         for run in self.cycles.timeline(cycle).runs:
             try:
                 manifest = cycle.manifest(run)
@@ -109,13 +109,15 @@ class Execution:
                 progress.note(f"{error}; doing run {run} again from its pinned inputs")
                 continue
             if manifest is not None:
-                found[run] = manifest
+                committed[run] = manifest
         for name, directory in self.cycles.store.answer_directories.items():
-            answer = next((m.answers[name] for m in reversed(found.values()) if name in m.answers), None)
+            answer = next((m.answers[name] for m in reversed(committed.values()) if name in m.answers), None)
             if answer is not None and not directory.holds(answer):
                 progress.note(f"{directory.path / answer.directory}: the last answer is missing or damaged")
-                found = {run: manifest for run, manifest in found.items() if manifest.answers.get(name) != answer}
-        return found
+                committed = {
+                    run: manifest for run, manifest in committed.items() if manifest.answers.get(name) != answer
+                }
+        return committed
 
     # --- one run -----------------------------------------------------------------------------------------------------
 
@@ -131,11 +133,11 @@ class Execution:
                 return execute(work, lambda: self.cycles.session(cycle), progress)
             except (SlackwaterError, OSError) as error:
                 self.cycles.store.lock.check()  # who lost the lock may find its files gone: then that is the reason
-                found = damaged_states(work) - suspect if isinstance(error, UserError) else None
-                if not found:
+                damaged = damaged_states(work) - suspect if isinstance(error, UserError) else None
+                if not damaged:
                     self._record_failure(work)
                     raise
-                suspect |= found
+                suspect |= damaged
             except BaseException:
                 self._record_failure(work)
                 raise

@@ -149,10 +149,10 @@ def _compute(
     measured: dict[str, Measured] = {}
     before = jvm_cpu_seconds(spark)
 
-    def ended(task: Task, found: Measured) -> None:
-        measured[task.name] = found
+    def ended(task: Task, cost: Measured) -> None:
+        measured[task.name] = cost
         rows = _written_rows(work.targets[task.name].directory)
-        progress.step_ends(task.name, rows if rows is not None else found.rows_out, found)
+        progress.step_ends(task.name, rows if rows is not None else cost.rows_out, cost)
 
     measured |= _check(work, session, progress)
     for view in work.views():
@@ -174,8 +174,8 @@ def _compute(
 
 def _check(work: Work, session: Callable[[], Session], progress: Progress | None = None) -> dict[str, Measured]:
     """Checks what sources promise of what has arrived."""
-    told = progress or Silent()
-    return run_checks(work.checks, work.store, session, work.data, told.step_begins, told.step_ends)
+    reporter = progress or Silent()
+    return run_checks(work.checks, work.store, session, work.data, reporter.step_begins, reporter.step_ends)
 
 
 def _manifest(
@@ -184,7 +184,7 @@ def _manifest(
     states: dict[str, StateRecord] = {}
     steps = [check.record(measured[check.name], work.plan.factors) for check in work.checks]
     answers: dict[str, OutputRecord] = {}
-    known = dict(work.rows)
+    rows_read = dict(work.rows)
     everything = {**{n: t.compiled for n, t in work.targets.items()}, **work.compiled}
     for name, compiled in everything.items():
         target = work.targets.get(name)
@@ -199,8 +199,8 @@ def _manifest(
             if compiled.step.purpose is Purpose.STATE:
                 states[name] = StateRecord(files=(*kept, *files), made_at=work.run)
             rows = sum(file.rows or 0 for file in (*kept, *files))
-        steps.append(_step_record(work, compiled, known, rows, measured.get(name), target))
-        known[name] = float(rows or 0)
+        steps.append(_step_record(work, compiled, rows_read, rows, measured.get(name), target))
+        rows_read[name] = float(rows or 0)
     output, outputs = told_apart(answers)
     return Manifest(
         job=work.config.name,
@@ -248,16 +248,16 @@ def _answer(work: Work, query: str, files: tuple[DataFile, ...], measured: Measu
 def _step_record(
     work: Work,
     compiled: Compiled,
-    known: Mapping[str, float],
+    rows_read: Mapping[str, float],
     rows: int | None,
     measured: Measured | None,
     target: Target | None,
 ) -> StepRecord:
-    """How a step went; `known` are the rows of all that it read."""
+    """How a step went; `rows_read` are the rows of all that it read."""
     step = compiled.step
     as_planned = compiled.grows_from is None and not work.is_text(step) and step.name not in work.changelogs
     as_billed = as_planned and target is not None and not target.recomputed
-    bill = over_rows(step, known, rows) if as_billed else ()
+    bill = over_rows(step, rows_read, rows) if as_billed else ()
     return StepRecord(
         name=step.name,
         purpose=step.purpose.name.lower(),

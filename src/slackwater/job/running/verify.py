@@ -150,17 +150,19 @@ class Verification:
         for view in self.views():
             run_statement(session, view)
         fields, reason = self.fields, ""
-        found = self._difference(session, fields, sample)
+        differing = self._difference(session, fields, sample)
         ties = 0
-        if not found.is_none and sample is None and self._only_ties(session, found):
-            ties, found = len(found.extra), NO_DIFFERENCE
-        by_chance = None if found.is_none else undetermined(self.query, self.bound, self.fields)
+        if not differing.is_none and sample is None and self._only_ties(session, differing):
+            ties, differing = len(differing.extra), NO_DIFFERENCE
+        by_chance = None if differing.is_none else undetermined(self.query, self.bound, self.fields)
         if by_chance is not None:
             fields, reason = by_chance.comparable, by_chance.reason
-            found = self._difference(session, fields, sample) if fields else NO_DIFFERENCE
+            differing = self._difference(session, fields, sample) if fields else NO_DIFFERENCE
         check_inputs(self.sources, self.pins)
         rows, (link, shown) = self.answer.rows, self._link()
-        return Verdict(self.manifest.run, self.manifest.time, rows, fields, found, sample, ties, link, shown, reason)
+        return Verdict(
+            self.manifest.run, self.manifest.time, rows, fields, differing, sample, ties, link, shown, reason
+        )
 
     def _difference(self, session: Session, fields: Sequence[Field], sample: float | None) -> Difference:
         return difference(session, BATCH, DELIVERED, fields, tolerance=self.tolerance, sample=sample)
@@ -181,16 +183,18 @@ class Verification:
             compute(session, BATCH)
         return measured.result.cpu_s
 
-    def _only_ties(self, session: Session, found: Difference) -> bool:
+    def _only_ties(self, session: Session, differing: Difference) -> bool:
         """Whether the rows that differ are just others of the last tie that LIMIT cuts through."""
-        if self.bound is None or found.cut or len(found.missing) != len(found.extra):
+        if self.bound is None or differing.cut or len(differing.missing) != len(differing.extra):
             return False
         relation = self.bound.relation
         if not isinstance(relation, Limit):
             return False
         keys = {key.column for key in relation.order}
         positions = [n for n, output in enumerate(self.bound.outputs) if output.column in keys]
-        if sorted(map(repr, _picked(found.missing, positions))) != sorted(map(repr, _picked(found.extra, positions))):
+        if sorted(map(repr, _picked(differing.missing, positions))) != sorted(
+            map(repr, _picked(differing.extra, positions))
+        ):
             return False
         whole = self.bound.with_relation(relation.input)
         run_statement(session, view_of_query(UNCUT, compile_query(whole)))

@@ -77,35 +77,35 @@ class Work:
     @cached_property
     def empty(self) -> set[str]:
         """Sources and states without rows, by the names that steps read them by."""
-        found = {name for name, state in self.states.items() if not state.files}
+        names = {name for name, state in self.states.items() if not state.files}
         for source in self.sources.values():
             by_run = [pins.get(source.name, ()) for pins in self.pins]
             if not source.changing:
-                found |= set() if any(by_run) else {source.name}
+                names |= set() if any(by_run) else {source.name}
                 continue
-            found |= {change_name(source.name, n) for n, files in enumerate(by_run, start=1) if not files}
-            found |= {snapshot_name(source.name, n) for n in range(len(by_run) + 1) if not any(by_run[:n])}
-        return found
+            names |= {change_name(source.name, n) for n, files in enumerate(by_run, start=1) if not files}
+            names |= {snapshot_name(source.name, n) for n in range(len(by_run) + 1) if not any(by_run[:n])}
+        return names
 
     @cached_property
     def rows(self) -> dict[str, float]:
         """How many rows sources and states have, by the names that steps read them by."""
-        found = {name: float(state.rows) for name, state in self.states.items()}
+        counts = {name: float(state.rows) for name, state in self.states.items()}
         for source in self.sources.values():
             by_run = [source.rows(pins.get(source.name, ())) for pins in self.pins]
             if not source.changing:
-                found[source.name] = sum(by_run)
+                counts[source.name] = sum(by_run)
                 continue
             images = IMAGES if source.upserts is not None else 1
-            found |= {change_name(source.name, n): images * rows for n, rows in enumerate(by_run, start=1)}
-            found |= {snapshot_name(source.name, n): sum(by_run[:n]) for n in range(len(by_run) + 1)}
-        return found
+            counts |= {change_name(source.name, n): images * rows for n, rows in enumerate(by_run, start=1)}
+            counts |= {snapshot_name(source.name, n): sum(by_run[:n]) for n in range(len(by_run) + 1)}
+        return counts
 
     @cached_property
     def changelogs(self) -> dict[str, Changelog]:
         """The exact changes of upserts, of all runs up to this one: states beside those of the plan."""
-        found = [log for source in self.sources.values() for log in changelogs(source, self._pins_of(source))]
-        return {log.name: log for log in found}
+        logs = [log for source in self.sources.values() for log in changelogs(source, self._pins_of(source))]
+        return {log.name: log for log in logs}
 
     def _pins_of(self, source: Source) -> list[tuple[FilePin, ...]]:
         """The files of a source, run by run."""
@@ -128,13 +128,13 @@ class Work:
     @cached_property
     def standing(self) -> dict[str, OutputRecord]:
         """Earlier answers that still are the answers, by query: nothing has arrived since."""
-        found: dict[str, OutputRecord] = {}
+        answers: dict[str, OutputRecord] = {}
         for number in range(self.run - 1, self.asked_since - 1, -1):
             if any(self.pins[number].values()):
                 break
             manifest = next((m for m in self.committed if m.run == number), None)
-            found = {**(manifest.answers if manifest is not None else {}), **found}
-        return {name: answer for name, answer in found.items() if self.store.answer_directories[name].holds(answer)}
+            answers = {**(manifest.answers if manifest is not None else {}), **answers}
+        return {name: answer for name, answer in answers.items() if self.store.answer_directories[name].holds(answer)}
 
     # --- what is to do -----------------------------------------------------------------------------------------------
 
@@ -145,14 +145,14 @@ class Work:
         return self._compile([*logs, *self.plan.run(self.run)])
 
     def _compile(self, steps: Sequence[Step]) -> dict[str, Compiled]:
-        found: dict[str, Compiled] = {}
+        statements: dict[str, Compiled] = {}
         for step in steps:
             saved = {state.name: state.relation for state in self.plan.states if self._lies_alike(state, step)}
             compiled = self._compiled(step, saved)
             if compiled.select is None and (compiled.grows_from is None or compiled.grows_from in self.empty):
                 self.empty.add(step.name)
-            found[step.name] = compiled
-        return found
+            statements[step.name] = compiled
+        return statements
 
     def _compiled(self, step: Step, saved: Mapping[str, Relation] | None = None) -> Compiled:
         """A step; what it reads of upserts, it reads from their changelogs."""
@@ -189,10 +189,10 @@ class Work:
         """
         steps = {name: step for name, step in self.steps.items() if step.purpose is not Purpose.OUTPUT}
         scratch = {name for name, step in steps.items() if step.purpose is Purpose.SCRATCH}
-        found: dict[str, Compiled] = {}
+        repairs: dict[str, Compiled] = {}
 
         def visit(name: str) -> None:
-            if name not in steps or name in found or not (name in scratch or self._is_lost(name)):
+            if name not in steps or name in repairs or not (name in scratch or self._is_lost(name)):
                 return
             for read in steps[name].reads():
                 if read in scratch:
@@ -203,11 +203,11 @@ class Work:
                 return
             for read in sorted(compiled.reads):
                 visit(read)
-            found[name] = compiled
+            repairs[name] = compiled
 
         for name in sorted(names):
             visit(name)
-        return list(found.values())
+        return list(repairs.values())
 
     def _inputs(self, compiled: Compiled) -> frozenset[str]:
         grown = frozenset((compiled.grows_from,)) if compiled.grows_from is not None else frozenset[str]()
@@ -278,24 +278,24 @@ class Work:
 
     def _read_from(self, saved: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         """Where each name is read from, given where states lie that earlier runs saved."""
-        found = dict(saved)
+        places = dict(saved)
         for name, target in self.targets.items():
             if target.compiled.is_answer:
                 continue
-            before = found.get(target.compiled.grows_from or "", ())
-            found[name] = (*before, target.directory.relative_to(self.store.state).as_posix())
+            before = places.get(target.compiled.grows_from or "", ())
+            places[name] = (*before, target.directory.relative_to(self.store.state).as_posix())
         for name, compiled in self.compiled.items():
-            if name not in found and compiled.grows_from is not None:
-                found[name] = found.get(compiled.grows_from, ())
-        return found
+            if name not in places and compiled.grows_from is not None:
+                places[name] = places.get(compiled.grows_from, ())
+        return places
 
     @cached_property
     def beside(self) -> dict[str, list[Path]]:
         """Files that lie in the directories of states that are read, and are not theirs; nobody reads them."""
         inputs = {name for target in self.targets.values() for name in self._inputs(target.compiled)}
         read = sorted(inputs & self.states.keys() - self.targets.keys())
-        found = {name: files_beside(self.store.state, self.states[name]) for name in read}
-        return {name: paths for name, paths in found.items() if paths}
+        files = {name: files_beside(self.store.state, self.states[name]) for name in read}
+        return {name: paths for name, paths in files.items() if paths}
 
     # --- the program -------------------------------------------------------------------------------------------------
 

@@ -204,8 +204,8 @@ def _taken() -> dict[Phase, Spent]:
 
 def account_of(cycle: Cycle, manifest: Manifest) -> Account | None:
     """The account of a committed run; None where it was lost, or is of another attempt."""
-    found = cycle.kept(account_name(manifest.run), Account)
-    return found if found is not None and found.attempt == manifest.attempt else None
+    account = cycle.kept(account_name(manifest.run), Account)
+    return account if account is not None and account.attempt == manifest.attempt else None
 
 
 def record_attempt(cycle: Cycle, run: int, attempt: str, spark: SparkConfig, executors: float | None = None) -> None:

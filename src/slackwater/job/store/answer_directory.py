@@ -91,5 +91,5 @@ class AnswerDirectory:
 
 def order_of(answer: str) -> tuple[int, int] | None:
     """Of which cycle and run an answer is, by the name of its directory."""
-    found = _ANSWER.match(answer)
-    return (int(found[1]), int(found[2])) if found else None
+    match = _ANSWER.match(answer)
+    return (int(match[1]), int(match[2])) if match else None

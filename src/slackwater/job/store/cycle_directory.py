@@ -104,8 +104,8 @@ class Cycle:
             record = record.model_copy(update={"outputs": only or (), "queries": named})
         if pinned is not None:
             record = record.model_copy(update={"pinned": dict(pinned)})
-        told = revision.model_copy(update={"plan": self.write_plan(plan, record.revision + 1)})
-        news = {"revisions": (*record.revisions, told), "fingerprint": fingerprint}
+        in_force = revision.model_copy(update={"plan": self.write_plan(plan, record.revision + 1)})
+        news = {"revisions": (*record.revisions, in_force), "fingerprint": fingerprint}
         self.write_record(record.model_copy(update=news))
 
     def pins_file(self, run: int) -> Path:
@@ -143,17 +143,17 @@ class Cycle:
 
     def manifests(self) -> list[Manifest]:
         """The committed runs, in order."""
-        found = [self.manifest(number) for number in self.committed]
-        return [manifest for manifest in found if manifest is not None]
+        manifests = [self.manifest(number) for number in self.committed]
+        return [manifest for manifest in manifests if manifest is not None]
 
     def readable(self) -> list[Manifest]:
         """The committed runs whose manifests are not damaged, in order."""
-        found: list[Manifest] = []
+        manifests: list[Manifest] = []
         for number in self.committed:
             with suppress(StateError):
                 manifest = self.manifest(number)
-                found += [manifest] if manifest is not None else []
-        return found
+                manifests += [manifest] if manifest is not None else []
+        return manifests
 
     def damaged(self) -> list[int]:
         """The committed runs whose manifests are damaged."""

@@ -35,14 +35,14 @@ def has_length_of(path: Path) -> bool:
 def fits_checksums(path: Path) -> bool:
     """Whether a file is what the checksums beside it say; true where there are none."""
     try:
-        told = crc_file(path).read_bytes()
+        content = crc_file(path).read_bytes()
     except FileNotFoundError:
         return True
-    if told[:4] != _MAGIC or len(told) % 4:
+    if content[:4] != _MAGIC or len(content) % 4:
         return False
-    size, *expected = struct.unpack(f">{len(told) // 4 - 1}I", told[4:])
-    found: list[int] = []
+    size, *expected = struct.unpack(f">{len(content) // 4 - 1}I", content[4:])
+    checksums: list[int] = []
     with path.open("rb") as file:
         while size and (chunk := file.read(size)):
-            found.append(zlib.crc32(chunk))
-    return found == expected
+            checksums.append(zlib.crc32(chunk))
+    return checksums == expected

@@ -63,9 +63,9 @@ def listed(directory: Path) -> tuple[FilePin, ...]:
         raise UserError(
             "no such directory", place=Place(str(directory)), hint="a source's `path` must exist, even if it is empty"
         )
-    found = tuple(sorted(_files(str(directory)), key=lambda pin: pin.path))
-    _check_names(directory, found)
-    return found
+    pins = tuple(sorted(_files(str(directory)), key=lambda pin: pin.path))
+    _check_names(directory, pins)
+    return pins
 
 
 def _check_names(directory: Path, pins: tuple[FilePin, ...]) -> None:
@@ -121,8 +121,8 @@ def _is_hidden(name: str) -> bool:
 
 def arrived(now: Iterable[FilePin], earlier: Iterable[FilePin]) -> tuple[FilePin, ...]:
     """The files that no earlier run has pinned."""
-    known = {pin.path for pin in earlier}
-    return tuple(pin for pin in now if pin.path not in known)
+    earlier_paths = {pin.path for pin in earlier}
+    return tuple(pin for pin in now if pin.path not in earlier_paths)
 
 
 def identified(directory: Path, pin: FilePin, *, in_full: bool) -> FilePin:
@@ -132,13 +132,13 @@ def identified(directory: Path, pin: FilePin, *, in_full: bool) -> FilePin:
         with path.open("rb") as file:
             before = FilePin.of(pin.path, os.fstat(file.fileno()))
             checksum = checksum_of_file(file, in_full=in_full)
-            found = FilePin.of(pin.path, os.fstat(file.fileno()))
+            pin_now = FilePin.of(pin.path, os.fstat(file.fileno()))
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror}", place=Place(str(path))) from None
-    if found != before:
+    if pin_now != before:
         hint = "a file should appear by a rename, when it is complete; then run again"
         raise UserError("this file is still being written", place=Place(str(path)), hint=hint)
-    return found.model_copy(update={"checksum": checksum, "in_full": in_full})
+    return pin_now.model_copy(update={"checksum": checksum, "in_full": in_full})
 
 
 def check_unchanged(source: str, directory: Path, pins: Iterable[FilePin]) -> None:

@@ -107,20 +107,20 @@ class Store:
 
     def named(self, cycles: Iterable[Cycle]) -> set[Path]:
         """The directories that manifests of cycles name, of states and of answers, and the answers that are shown."""
-        found = {directory.shown for directory in self.answer_directories.values() if directory.shown is not None}
+        directories = {directory.shown for directory in self.answer_directories.values() if directory.shown is not None}
         for manifest in (m for cycle in cycles for m in cycle.readable()):
-            found |= {self.state / part for state in manifest.states.values() for part in state.parts}
+            directories |= {self.state / part for state in manifest.states.values() for part in state.parts}
             for query, answer in manifest.answers.items():
                 if query in self.answer_directories:  # the job may have had others
-                    found.add(self.answer_directories[query].path / answer.directory)
-        return found
+                    directories.add(self.answer_directories[query].path / answer.directory)
+        return directories
 
     def attempts(self, cycle: Cycle, run: int) -> list[Path]:
         """What attempts at a run have left that no manifest names; only its own cycle could."""
         named = self.named([cycle])
         kept = {path.parent for path in named}
-        found = [path for path in cycle.attempts(run) if path not in kept]
-        return [*found, *(path for path in self._answers(f"{cycle.number}-{run}-") if path not in named)]
+        directories = [path for path in cycle.attempts(run) if path not in kept]
+        return [*directories, *(path for path in self._answers(f"{cycle.number}-{run}-") if path not in named)]
 
     def _answers(self, prefix: str = "") -> list[Path]:
         return [path for directory in self.answer_directories.values() for path in directory.listed(prefix)]
@@ -131,24 +131,24 @@ class Store:
         kept = {path.parent for path in named}
         current = self.current()
         spared = [f"{run}-" for run in current.damaged()] if current is not None else []
-        found: list[Path] = []
+        paths: list[Path] = []
         for cycle in self.cycles():
             for attempt in cycle.attempts():
                 if attempt in kept:
-                    found += [path for path in sorted(attempt.iterdir()) if path not in named]
+                    paths += [path for path in sorted(attempt.iterdir()) if path not in named]
                 elif cycle != current or not attempt.name.startswith(tuple(spared)):
-                    found.append(attempt)
+                    paths.append(attempt)
         spared_answers = tuple(f"{current.number}-{prefix}" for prefix in spared) if current is not None else ()
-        found += [p for p in self._answers() if p not in named and not p.name.startswith(spared_answers)]
-        return [*found, *self._drafts()]
+        paths += [p for p in self._answers() if p not in named and not p.name.startswith(spared_answers)]
+        return [*paths, *self._drafts()]
 
     def _drafts(self) -> list[Path]:
-        found = [path for directory in self.answer_directories.values() for path in directory.drafts()]
+        drafts = [path for directory in self.answer_directories.values() for path in directory.drafts()]
         if not self.state.is_dir():
-            return found
+            return drafts
         places = [self.state, *(cycle.directory for cycle in self.cycles())]
-        found += [path for place in places for pattern in _DRAFTS for path in place.glob(pattern)]
-        return [*found, *(cycle.directory for cycle in self._cycles() if not cycle.has_begun)]
+        drafts += [path for place in places for pattern in _DRAFTS for path in place.glob(pattern)]
+        return [*drafts, *(cycle.directory for cycle in self._cycles() if not cycle.has_begun)]
 
 
 _DRAFTS = (".*.draft", ".lock.*.new", f".*{GONE}", f".*{ASIDE}")
