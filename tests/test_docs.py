@@ -1,4 +1,4 @@
-"""Pages for people: links lead somewhere, and the files and calls that they name exist."""
+"""Pages for people: links lead somewhere, named files exist, lines end at 100 characters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "slackwater"
 GENERATED = {"cli.md", "rules.md"}
 PAGES = sorted(
-    [*(page for page in (ROOT / "docs").glob("*.md") if page.name not in GENERATED), ROOT / "README.md"],
+    [*(page for page in (ROOT / "docs").glob("*.md") if page.name not in GENERATED), *ROOT.glob("*.md")],
     key=lambda page: page.name,
 )
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
@@ -52,6 +52,11 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_named_files_exist(page: Path) -> None:
     missing = [name for name in FILE.findall(page.read_text(encoding="utf-8")) if not (SOURCE / name).is_file()]
     assert missing == []
+
+
+@each_page
+def test_lines_end_at_100_characters(page: Path) -> None:
+    assert [line for line in prose(page) if len(line) > 100 and "](" not in line] == []
 
 
 def test_the_walk_names_calls_that_exist() -> None:
