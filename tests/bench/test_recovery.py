@@ -259,9 +259,9 @@ def test_what_is_left_out_is_said_why() -> None:
 
 def test_a_day_needs_a_run_after_the_one_that_goes_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "recovery", "--arrivals", "50/50"]) == FAILED
-    assert "2 runs: none is left after the second" in capsys.readouterr().err
+    assert "2 runs: the benchmark needs at least one run after the second" in capsys.readouterr().err
 
 
 def test_going_on_needs_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "recovery", "--resume"]) == WRONG_USAGE
-    assert "--resume goes on with the file of --json FILE" in capsys.readouterr().err
+    assert "--resume continues the file of --json FILE" in capsys.readouterr().err

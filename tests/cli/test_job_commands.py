@@ -207,7 +207,7 @@ def test_a_file_that_is_cut_off(job: Path, read: Read) -> None:
     assert main(["run", "--early"]) == FAILED
     err = read()[1]
     assert f"{file}: source `sales`: this file cannot be read" in err
-    assert "mend it or take it away" in err
+    assert "fix or remove it" in err
 
 
 def test_an_output_that_is_taken(job: Path, read: Read) -> None:
@@ -215,7 +215,7 @@ def test_an_output_that_is_taken(job: Path, read: Read) -> None:
     (job / "out" / "small").write_text("mine", encoding="utf-8")
     assert main(["run", "--early"]) == FAILED
     err = read()[1]
-    assert f"{job}/out/small: there is something here that Slackwater did not write" in err
+    assert f"{job}/out/small: this path is used by something that Slackwater did not write" in err
     assert "move it away" in err
     assert main(["status"]) == DONE
     assert "the answer" not in read()[0]
@@ -227,8 +227,8 @@ def test_a_second_run_beside_the_first(job: Path, read: Read) -> None:
         for command in ("run", "clean"):
             assert main([command]) == FAILED
             err = read()[1]
-            assert "another run is at work on this job" in err
-            assert "wait until it has ended" in err
+            assert "another process is running this job" in err
+            assert "wait until it ends" in err
 
 
 @pytest.mark.usefixtures("job")
@@ -236,6 +236,6 @@ def test_runs_that_are_not_there(read: Read) -> None:
     assert main(["run", "--at", "15:00"]) == FAILED
     assert "no run at 15:00" in read()[1]
     assert main(["run", "--at", "14:00", "--all"]) == WRONG_USAGE
-    assert "exclude each other" in read()[1]
+    assert "cannot be combined" in read()[1]
     assert main(["verify", "--sample", "2"]) == WRONG_USAGE
     read()

@@ -33,7 +33,7 @@ WRONG = [
     ("name: *a\n", 1, 7, "undefined alias", "quote"),
     ("name: !env A\n", 1, 7, "the tag `!env` is not supported", None),
     ("name: a\n---\nname: b\n", 2, 1, "a second document", None),
-    ("name: \x00\n", 1, 7, "cannot stand in YAML", None),
+    ("name: \x00\n", 1, 7, "is not allowed in YAML", None),
     ("a: &a\n  b: *a\n", 1, 4, "contains it", None),
     ("? [a]\n: b\n", 1, 3, "a key must be a plain text", None),
     ("<<: 1\n", 1, 5, "`<<` takes the entries of a mapping", None),
@@ -47,7 +47,7 @@ WRONG = [
     (small(output="{format: csv}"), 5, 9, "`path` is missing in `output`", "path:"),
     (small().replace("name: revenue\n", ""), 1, 1, "`name` is missing", "e.g. `name: revenue`"),
     # name and query
-    (small(name="a/b"), 1, 7, "`name` cannot be `a/b`", "it names files"),
+    (small(name="a/b"), 1, 7, "`name` cannot be `a/b`", "used for files"),
     (small(name="[a]"), 1, 7, "`name` must be a text, not a list", None),
     (small(name=""), 1, 6, "`name` has no value", "e.g. `name: revenue`"),
     (small(query="missing.sql"), 2, 8, "there is no file /jobs/missing.sql", "relative to the job file"),
@@ -109,7 +109,7 @@ WRONG = [
     (source("path: x, keys: [[a], []]"), 4, 40, "`sources.sales.keys[2]` names no column", None),
     (source("path: x, key: a, keys: [[a]]"), 4, 42, "source `sales` has both `key` and `keys`", None),
     (source("path: x, changes: fed"), 4, 37, "`sources.sales.changes` cannot be `fed`", "did you mean `feed`?"),
-    (source("path: x, changes: upserts"), 4, 37, "source `sales` brings upserts, and has no `key`", "replaces"),
+    (source("path: x, changes: upserts"), 4, 37, "source `sales` has upserts, but no `key`", "replaces"),
     (
         source("path: x, changes: upserts, keys: [[a], [b]]"),
         4,
@@ -247,7 +247,7 @@ WRONG = [
     (queries(ONE, OTHER[:-1] + ", deliver: []}"), 6, 74, "`queries.b.deliver` must be final, every or a list", None),
     (queries(ONE, ONE), 6, 3, "`a` stands here twice", "first on line 5"),
     (queries(ONE, OTHER.replace("b:", '"":', 1)), 6, 3, "`` is not a name of a query", "letters, digits and `_`"),
-    (queries(ONE, OTHER.replace("b:", "my-b:", 1)), 6, 3, "`my-b` is not a name of a query", "it names steps"),
+    (queries(ONE, OTHER.replace("b:", "my-b:", 1)), 6, 3, "`my-b` is not a name of a query", "used for steps"),
     (queries(ONE, OTHER.replace("b:", "A:", 1)), 6, 3, "`A` and `a` are the same query", None),
     (
         queries(ONE, OTHER.replace("out/b", "out/a")),
@@ -289,7 +289,7 @@ def test_all_mistakes_are_shown_in_order() -> None:
     error = refused(small(name="a/b", weights="[1, cheap]", refresh="never"))
     assert str(error).splitlines() == [
         "/jobs/slackwater.yml, line 1, column 7: `name` cannot be `a/b` "
-        "(letters, digits, `_`, `-` and `.`, at most 100, for it names files)",
+        "(use at most 100 letters, digits, `_`, `-` and `.`; the name is used for files)",
         "  line 6, column 14: `weights[2]` must be a number, not `cheap` (e.g. 0.25)",
         "  line 7, column 10: `refresh` cannot be `never` "
         "(there is `auto`, `incremental`, `incremental strict`, `full`)",
@@ -365,11 +365,11 @@ def test_whatever_is_written_is_read_or_refused() -> None:
 
 
 def test_what_is_nested_too_deeply_is_said_with_its_line() -> None:
-    with pytest.raises(FileError, match="more than 50 lists and mappings within one another") as raised:
+    with pytest.raises(FileError, match="more than 50 nested lists and mappings") as raised:
         read_yaml("name: x\nsources: " + "[\n" * 100_000, "job.yml")
     assert raised.value.place == Place("job.yml", 51, 1)
     nested = "\n".join(f"{' ' * depth}a:" for depth in range(2000))
-    with pytest.raises(FileError, match="within one another"):
+    with pytest.raises(FileError, match="nested lists"):
         read_yaml(nested, "job.yml")
 
 

@@ -100,5 +100,5 @@ def test_a_file_beside_those_of_a_state_is_not_read(tmp_path: Path, spark: Sessi
     shutil.copy(own, other)
     heard = Heard()
     room.job(spark).run(progress=heard)
-    assert heard.notes == [f"{other}: this is no file of state {name} and is not read; remove it"]
+    assert heard.notes == [f"{other}: this file does not belong to state {name} and is not read; remove it"]
     assert room.answer() == answer(ARRIVALS)

@@ -62,7 +62,7 @@ def test_the_second_run_is_told_who_is_at_it_and_takes_over_when_that_one_is_gon
     room = Room(tmp_path / "room")
     with another_run(room) as pid, without_spark() as (_, session):
         for refused in (room.job(session).run, room.job(session).clean):
-            with pytest.raises(UserError, match="another run is at work on this job") as raised:
+            with pytest.raises(UserError, match="another process is running this job") as raised:
                 refused()
             assert f"(process {pid}), since 20" in raised.value.message
         assert main(["run", "--job", str(room.file)]) == 1

@@ -53,13 +53,15 @@ class BookkeepingReport:
 @click.command()
 @click.option("--files", type=click.IntRange(min=FEW_FILES), default=10_000, show_default=True, help="Input files.")
 @click.option("--cycles", type=click.IntRange(min=1), default=1_000, show_default=True, help="Cycles of history.")
-@click.option("--dir", "directory", type=click.Path(path_type=Path), help="Make the jobs here, and leave them there.")
+@click.option(
+    "--dir", "directory", type=click.Path(path_type=Path), help="Create the jobs in this directory, and keep them."
+)
 @measuring
 @click.pass_obj
 def bookkeeping(output: Output, files: int, cycles: int, directory: Path | None, json_file: str | None) -> None:
-    """Time `status`, `history` and `run` of a job with many files and a long history, beside a small one.
+    """Time `status`, `history` and `run` of a job with many files and a long history, and of a small one.
 
-    Exits with 1 where a command takes more than twice the small job's time plus 5 s.
+    The exit code is 1 if a command takes more than twice the small job's time plus 5 s.
     """
     size = Size(files, cycles)
     with tempfile.TemporaryDirectory(prefix="slackwater-") as scratch:

@@ -72,12 +72,12 @@ def _cells(each: Choice) -> tuple[str | Text, ...]:
 @click.command()
 @runs_jobs
 @click.option("--weights", metavar="LIST", help="The price of work at each run; by default 0.25,0.3,1 or alike.")
-@click.option("--resume", is_flag=True, help="Take over what the file of --json has measured already.")
+@click.option("--resume", is_flag=True, help="Continue the measurements in the file of --json.")
 @click.pass_obj
 def choice(output: Output, /, weights: str | None, resume: bool, **given: object) -> None:
-    """Measure how often the planner picks the cheaper way: each query kept incrementally and computed whole.
+    """Measure how often the planner picks the cheaper way: each query refreshed incrementally and recomputed in full.
 
-    Costs are executor CPU at the prices of the runs. Exits with 1 where a query failed or an answer differs.
+    Costs are executor CPU at the prices of the runs. The exit code is 1 if a query fails or an answer differs.
     """
     asked = asked_for(given)
     shares = asked.pattern.shares

@@ -154,9 +154,9 @@ def _equal(outcome: Outcome) -> str:
 @click.option(
     "--data",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Where data and jobs are kept; by default a directory of yours among the temporary ones.",
+    help="Where data and jobs are kept; by default your own temporary directory.",
 )
-@click.option("--keep", is_flag=True, help="Leave the jobs' directories, to look into.")
+@click.option("--keep", is_flag=True, help="Keep the jobs' directories.")
 @click.option("--chart", "chart_prefix", metavar="PREFIX", help="Also draw the figures, as PREFIX-a.svg to -d.svg.")
 @measuring
 @click.pass_obj
@@ -174,11 +174,11 @@ def effectiveness(
     chart_prefix: str | None,
     json_file: str | None,
 ) -> None:
-    """Compare methods, each alone and all together: two runs, by estimate and, where drawn, on Spark.
+    """Compare methods, each alone and all together, over two runs: by estimate, and some cases on Spark.
 
-    Costs are in parts of `maintain`'s. Measured are the plans of `maintain` and of all methods, where they differ, for
-    all queries under the first pattern and for the first query under all. Exits with 1 where an answer differs from
-    batch's.
+    Costs are relative to `maintain`. The plans of `maintain` and of all methods are measured if they differ, for all
+    queries under the first pattern and for the first query under all patterns. The exit code is 1 if an answer differs
+    from batch.
     """
     work = workload(WORKLOAD)
     queries = [numbered(work, number) for number in listed(numbers)]

@@ -34,11 +34,11 @@ Outcome = TypeVar("Outcome")
 def runs_jobs(command: Callable[Arguments, Outcome]) -> Callable[Arguments, Outcome]:
     """The options of every benchmark that runs jobs."""
     for option in (
-        click.option("--keep", is_flag=True, help="Leave the jobs' directories, to look into."),
+        click.option("--keep", is_flag=True, help="Keep the jobs' directories."),
         click.option(
             "--data",
             type=click.Path(path_type=Path, file_okay=False),
-            help="Where data and jobs are kept; by default a directory of yours among the temporary ones.",
+            help="Where data and jobs are kept; by default your own temporary directory.",
         ),
         click.option(
             "--warm-up", type=click.IntRange(min=0), default=1, show_default=True, help="Passes that do not count."
@@ -51,14 +51,14 @@ def runs_jobs(command: Callable[Arguments, Outcome]) -> Callable[Arguments, Outc
             type=click.IntRange(min=0),
             default=0,
             show_default=True,
-            help="Days that each query lives through before, to plan by what they counted.",
+            help="Days to run before, so that plans use their row counts.",
         ),
         click.option("--master", default="local[*]", show_default=True, help="Spark's master."),
         click.option(
             "--prices",
             "prices_file",
             type=click.Path(path_type=Path, exists=True, dir_okay=False),
-            help="Plan with these prices, as `calibrate --file` keeps them.",
+            help="Plan with these prices, as written by `calibrate --file`.",
         ),
         click.option("--queries", "numbers", metavar="LIST", help="Only these queries, e.g. 1,2."),
         click.option(
@@ -165,7 +165,7 @@ def measured_in_turn(
 def known_from(json_file: str | None, read: Callable[[object], dict[str, Found]]) -> dict[str, Found]:
     """What the file of --json has of an earlier benchmark, by query; nothing where it is yet to be written."""
     if json_file is None or json_file == TO_STDOUT:
-        raise click.UsageError("--resume goes on with the file of --json FILE")
+        raise click.UsageError("--resume continues the file of --json FILE")
     path = Path(json_file)
     if not path.exists():
         return {}

@@ -109,7 +109,7 @@ def listed(text: str) -> list[str]:
     """The parts of a list on the command line."""
     found = [part.strip() for part in text.split(",") if part.strip()]
     if not found:
-        raise UserError("an empty list", hint="leave the option out for all")
+        raise UserError("an empty list", hint="omit the option to select all")
     return found
 
 
@@ -128,4 +128,4 @@ def prices(text: str | None, runs: int) -> list[float]:
     try:
         return [float(part) for part in listed(text)]
     except ValueError:
-        raise UserError(f"`{text}` are no weights", hint="numbers, e.g. 0.25,0.3,1") from None
+        raise UserError(f"`{text}` is not a list of weights", hint="write numbers, e.g. 0.25,0.3,1") from None

@@ -86,19 +86,18 @@ def _cells(day: Lived, rest: Rest) -> tuple[str | Text, ...]:
 @click.command()
 @runs_jobs
 @click.option("--weights", metavar="LIST", help="The price of work at each run; by default 0.25,0.3,1 or alike.")
-@click.option("--resume", is_flag=True, help="Take over what the file of --json has measured already.")
+@click.option("--resume", is_flag=True, help="Continue the measurements in the file of --json.")
 @click.pass_obj
 def recovery(output: Output, /, weights: str | None, resume: bool, **given: object) -> None:
-    """Execute days that go wrong at their second run, by the morning's plan and with the rest planned anew.
+    """Execute days that differ from the forecast at their second run, with the original plan and with a new one.
 
-    The largest changing table brings ten times the forecast, or nothing until the run after, or the run is missed.
-    Costs are executor CPU of the rest, at the prices of the runs. Exits with 1 where a query failed or an answer
-    differs.
+    The largest changing table brings ten times the forecast, or nothing until the next run, or the run is missed. Costs
+    are executor CPU of the rest, at the prices of the runs. The exit code is 1 if a query fails or an answer differs.
     """
     asked = asked_for(given)
     shares = asked.pattern.shares
     if len(shares) <= WRONG:
-        raise UserError(f"{len(shares)} runs: none is left after the second, where the day goes wrong")
+        raise UserError(f"{len(shares)} runs: the benchmark needs at least one run after the second")
     timeline = Timeline.of(asked.times, prices(weights, len(shares)), "final")
 
     def report(found: Sequence[Recovery | Failed]) -> RecoveryReport:

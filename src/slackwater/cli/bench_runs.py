@@ -161,14 +161,16 @@ draws_chart = click.option("--chart", "chart_file", metavar="FILE", help="Also d
 @click.command()
 @runs_jobs
 @draws_chart
-@click.option("--cdf", "cdf_file", metavar="FILE", help="Also draw how the ratios are spread over queries, as SVG.")
+@click.option(
+    "--cdf", "cdf_file", metavar="FILE", help="Also draw the distribution of the ratios over queries, as SVG."
+)
 @click.option("--weights", metavar="LIST", help="The price of work at each run; by default 0.25,0.3,1 or alike.")
 @click.pass_obj
 def progressive(output: Output, /, cdf_file: str | None, weights: str | None, **given: object) -> None:
-    """Measure answers by a deadline: each query as a job over the day, against the query as it stands.
+    """Measure answers by a deadline: each query as a job, compared with its own text.
 
-    CPU of the last run (deadline), of all runs at their prices (weighted) and of all runs (total), in parts of batch's.
-    Exits with 1 where a query failed or an answer differs from batch's.
+    Ratios to batch are of the CPU of the last run (deadline), of all runs at their prices (weighted) and of all runs
+    (total). The exit code is 1 if a query fails or an answer differs from batch.
     """
     asked = asked_for(given)
     shares = asked.pattern.shares
@@ -189,10 +191,10 @@ def progressive(output: Output, /, cdf_file: str | None, weights: str | None, **
 @draws_chart
 @click.pass_obj
 def maintenance(output: Output, /, **given: object) -> None:
-    """Measure answers at every run: each query as a job that always delivers, against batch at every run.
+    """Measure answers at every run: each query as a job that always delivers, compared with batch at every run.
 
-    r is the CPU of all runs in parts of that of batch at all of them. Exits with 1 where a query failed or an answer
-    differs from batch's.
+    r is the CPU of all runs divided by that of batch at every run. The exit code is 1 if a query fails or an answer
+    differs from batch.
     """
     asked = asked_for(given)
     shares = asked.pattern.shares

@@ -77,7 +77,7 @@ def sharing(
     seconds: float,
     json_file: str | None,
 ) -> None:
-    """Compare the states that are shared greedily with the best choice there is, by estimate."""
+    """Compare the greedy choice of shared states with the optimal one, by estimate."""
     work = workload(workload_name)
     chosen = None if numbers is None else [numbered(work, number) for number in listed(numbers)]
     pattern = parse_pattern(arrivals, work.tables)

@@ -55,7 +55,7 @@ def _cells(rest: Rest) -> tuple[str, str, str]:
 def wrong_day(
     output: Output, workload_name: str, numbers: str | None, scale_factor: float, json_file: str | None
 ) -> None:
-    """Compare a day's plan with plans made anew once ten times as much came, nothing came, or a run was missed."""
+    """Compare a day's plan with new plans after ten times the rows arrived, none arrived, or a run was missed."""
     work = workload(workload_name)
     chosen = None if numbers is None else [numbered(work, number) for number in listed(numbers)]
     with output.waiting(f"Planning days of {workload_name} ..."):

@@ -79,14 +79,16 @@ class CalibrationReport:
 
 
 @click.command()
-@click.option("--rows", type=click.IntRange(min=1000), default=ROWS, show_default=True, help="Of the largest table.")
+@click.option(
+    "--rows", type=click.IntRange(min=1000), default=ROWS, show_default=True, help="Rows of the largest table."
+)
 @click.option(
     "--repeat", type=click.IntRange(min=1), default=PASSES, show_default=True, help="How often each statement counts."
 )
-@click.option("--dry-run", is_flag=True, help="Only show the prices, keep nothing.")
-@click.option("--master", help="Calibrate this cluster for no job; the prices go to --file.")
+@click.option("--dry-run", is_flag=True, help="Show the prices without storing them.")
+@click.option("--master", help="Calibrate this cluster without a job; the prices go to --file.")
 @click.option(
-    "--file", type=click.Path(path_type=Path, dir_okay=False), help="Where the prices are kept without a job."
+    "--file", type=click.Path(path_type=Path, dir_okay=False), help="Where to store the prices without a job."
 )
 @takes_job
 @reporting
@@ -94,14 +96,14 @@ class CalibrationReport:
 def calibrate(
     output: Output, rows: int, repeat: int, dry_run: bool, master: str | None, file: Path | None, path: Path | None
 ) -> None:
-    """Measure what work costs on a job's cluster, by some small statements, and plan by that from now on.
+    """Measure the prices of work on a job's cluster with small statements, and use them for plans.
 
-    Takes a minute or two. Prices are refined by every run of the job anyway; this is for a cluster that is new.
+    This takes one to two minutes. Every run of the job refines the prices; use this command for a new cluster.
     """
     if (master is None) != (file is None):
-        raise click.UsageError("--master and --file go together: for a cluster without a job")
+        raise click.UsageError("--master and --file must be used together, for a cluster without a job")
     if master is not None and path is not None:
-        raise click.UsageError("--job and --master exclude each other")
+        raise click.UsageError("--job and --master cannot be combined")
     with output.waiting("starting") as shown:
 
         def begun(what: str) -> None:

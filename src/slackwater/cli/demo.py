@@ -199,10 +199,10 @@ class Steps:
 @reporting
 @click.pass_obj
 def demo(output: Output, scale_factor: float, directory: Path) -> None:
-    """Live through a day of a job: data arrives, runs happen, the answer is compared with the batch query's.
+    """Run one day of a job: data arrives, runs execute, and the answer is compared with batch.
 
-    TPC-H data is generated once, into the cache directory ($SLACKWATER_CACHE); the job is written to a directory of its
-    own, to be looked at and run again. Ends with exit code 1 when the answers differ.
+    TPC-H data is generated once, into the cache directory ($SLACKWATER_CACHE). The job is written to a directory of its
+    own and kept. The exit code is 1 if the answers differ.
     """
     say = Steps(output.stderr, output.json)
     try:

@@ -78,7 +78,7 @@ def _mark(finding: Finding) -> Text:
 def doctor(output: Output, start_spark: bool) -> None:
     """Show the versions of Python, Java, Spark and every package that Slackwater uses.
 
-    Ends with exit code 1 when something that is needed is missing.
+    The exit code is 1 if something required is missing.
     """
     findings = (_python(), _java(), *_packages())
     if start_spark:

@@ -77,9 +77,9 @@ def _as_json(each: SourceForecast) -> Json:
 @reporting
 @click.pass_obj
 def forecast(output: Output, on: datetime | None, path: Path | None) -> None:
-    """Show what sources are expected to bring at each run, by what they brought on earlier days.
+    """Show how many rows sources are expected to bring at each run, based on earlier days.
 
-    The planner uses it where the job file expects nothing itself.
+    The planner uses this if the job file has no `expect`.
     """
     job = Job.open(path)
     output.report(ForecastReport(job.forecast(None if on is None else on.date())))

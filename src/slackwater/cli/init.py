@@ -65,7 +65,7 @@ def start(directory: Path) -> Started:
     files = tuple(directory / name for name in FILES)
     for file in (*files, *(directory / name for name in JOB_FILES[1:])):
         if file.exists() or file.is_symlink():
-            raise UserError(f"{file} is there already", hint="nothing was written: name another directory")
+            raise UserError(f"{file} exists already", hint="nothing was written; choose another directory")
     starter = resources.files("slackwater.job") / "starter"
     try:
         directory.mkdir(parents=True, exist_ok=True)

@@ -37,13 +37,13 @@ def progress_for(output: Output) -> Progress:
 
 
 @click.command()
-@click.option("--at", metavar="TIME", help="The run of this time, after those before it that were missed.")
-@click.option("--early", "--next", "early", is_flag=True, help="The next run, even if it is not due.")
-@click.option("--all", "every", is_flag=True, help="All runs that are left, even those that are not due.")
-@click.option("--dry-run", is_flag=True, help="Only say what the next run would read and compute.")
-@click.option("--new-cycle", is_flag=True, help="Begin the schedule anew, with all files that are there.")
-@click.option("--carry-over", is_flag=True, help="Go on with a query that has changed, and the states that serve it.")
-@click.option("--skip-missed", is_flag=True, help="With --at: leave out the runs before it that were missed.")
+@click.option("--at", metavar="TIME", help="Execute the run of this time, after earlier ones that were missed.")
+@click.option("--early", "--next", "early", is_flag=True, help="Execute the next run, even if it is not due.")
+@click.option("--all", "every", is_flag=True, help="Execute all remaining runs, even if they are not due.")
+@click.option("--dry-run", is_flag=True, help="Only show what the next run would read and compute.")
+@click.option("--new-cycle", is_flag=True, help="Begin a new cycle, with all files that exist.")
+@click.option("--carry-over", is_flag=True, help="Continue with a changed query and the states that it can use.")
+@click.option("--skip-missed", is_flag=True, help="With --at: drop earlier runs that were missed.")
 @takes_job
 @reporting
 @click.pass_obj
@@ -58,18 +58,18 @@ def run(
     skip_missed: bool,
     path: Path | None,
 ) -> None:
-    """Do the runs of a job that are due by now.
+    """Execute the runs of a job that are due.
 
-    The times of the schedule are due on the day of the cycle, in the job's time zone; where its times are names, the
-    next run is done. If nothing is due, that is said, and nothing else happens: calling it twice does nothing twice.
+    Runs are due at the times of the schedule on the day of the cycle, in the job's time zone. If the times are names,
+    the next run is executed. If nothing is due, the command says so and does nothing: it is safe to call it again.
 
-    What is committed stays: a run that was done does nothing, one that was interrupted starts over from its inputs.
-    Where far more or less arrived than was expected, or the schedule has changed, the rest is planned anew first.
+    A committed run is never repeated, and an interrupted run starts over from its pinned inputs. If far more or fewer
+    rows arrived than expected, or the schedule has changed, the rest of the cycle is planned again first.
     """
     if sum((at is not None, early, every)) > 1:
-        raise click.UsageError("--at, --early and --all exclude each other")
+        raise click.UsageError("--at, --early and --all cannot be combined")
     if skip_missed and at is None:
-        raise click.UsageError("--skip-missed needs --at: the run to do")
+        raise click.UsageError("--skip-missed requires --at, the run to execute")
     job = Job.open(path)
     if dry_run:
         output.report(DryRun.of(job, at))
@@ -95,13 +95,13 @@ def run(
 @reporting
 @click.pass_obj
 def status(output: Output, path: Path | None) -> None:
-    """Show where a job stands: which runs are done, what waits to be read."""
+    """Show the state of a job: which runs are committed, and which files wait to be read."""
     job = Job.open(path)
     output.report(StatusReport(job.config.name, job.status(), job.store.answer_directories))
 
 
 @click.command()
-@click.option("--steps", is_flag=True, help="Show every step, with what was expected of it.")
+@click.option("--steps", is_flag=True, help="Show every step, measured and expected.")
 @click.option(
     "--cycles", type=click.IntRange(min=1), default=30, show_default=True, metavar="N", help="Only the last N cycles."
 )
@@ -110,9 +110,9 @@ def status(output: Output, path: Path | None) -> None:
 @reporting
 @click.pass_obj
 def history(output: Output, steps: bool, cycles: int, every: bool, path: Path | None) -> None:
-    """Show what runs have cost: time, CPU, rows and bytes, beside what the plan expected.
+    """Show the cost of runs: time, CPU, rows and bytes, measured and expected.
 
-    Of finished cycles also what the best known alternative would have cost: see `verify --measure`.
+    For finished cycles, also show what the best known alternative would have cost; see `verify --measure`.
     """
     job = Job.open(path)
     last = None if every else cycles
@@ -121,20 +121,20 @@ def history(output: Output, steps: bool, cycles: int, every: bool, path: Path | 
 
 
 @click.command()
-@click.option("--query", metavar="NAME", help="Only this one of several queries; by default all.")
-@click.option("--run", "at", metavar="TIME", help="Verify what this run has delivered; by default the last.")
+@click.option("--query", metavar="NAME", help="Only this query; by default all.")
+@click.option("--run", "at", metavar="TIME", help="Verify the answer of this run; by default the last.")
 @click.option("--sample", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE", help="Only this share of rows.")
-@click.option("--measure", is_flag=True, help="Also measure what the batch query takes; `history` compares with it.")
+@click.option("--measure", is_flag=True, help="Also measure the batch query; `history` compares with it.")
 @takes_job
 @reporting
 @click.pass_obj
 def verify(
     output: Output, query: str | None, at: str | None, sample: float | None, measure: bool, path: Path | None
 ) -> None:
-    """Compare what was delivered with the batch query on the same inputs, row by row.
+    """Compare the delivered answers with the batch query on the same inputs, row by row.
 
-    Also checks that the output's path shows the last answer. Exits with 1 where it does not, or where answers differ.
-    Of a query with random values it says that its answer cannot be compared, and exits with 0.
+    Also check that the output path shows the last answer. The exit code is 1 if it does not, or if answers differ. The
+    answer of a query with random values cannot be compared; the command says so, and the exit code is 0.
     """
     job = Job.open(path)
     with output.waiting("computing the batch answer"):
@@ -151,12 +151,12 @@ def verify(
 
 @click.command()
 @click.option("--all", "everything", is_flag=True, help="Also states, plans and history; the last answer stays.")
-@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be removed.")
 @takes_job
 @reporting
 @click.pass_obj
 def clean(output: Output, everything: bool, dry_run: bool, path: Path | None) -> None:
-    """Remove what no run needs any more: leftovers of interrupted runs, spent states, answers that were replaced."""
+    """Remove files that no run needs: leftovers of interrupted runs, old states, replaced answers."""
     output.report(CleanReport(Job.open(path).clean(everything=everything, dry_run=dry_run), dry_run))
 
 
@@ -167,7 +167,7 @@ def job_of(path: Path | None) -> Job:
     except UserError as error:
         if path is not None:
             raise
-        hint = "or name a query: see --help"
+        hint = "or give a query; see --help"
         raise UserError(
             error.message, place=error.place, hint=f"{error.hint}; {hint}" if error.hint else hint
         ) from None

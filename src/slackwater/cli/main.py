@@ -1,6 +1,6 @@
 """The `slackwater` command: gathers the commands and turns every error into a message and an exit code.
 
-Exit codes are stable: 0 done, 1 failed, 2 wrong usage, 130 interrupted (Ctrl-C), 143 told to end (SIGTERM). No error
+Exit codes are stable: 0 done, 1 failed, 2 wrong usage, 130 interrupted (Ctrl-C), 143 terminated (SIGTERM). No error
 of any kind leaves `main` as an exception, and a traceback is printed only on request.
 """
 
@@ -42,7 +42,7 @@ COMMANDS: tuple[click.Command, ...] = (
 @click.version_option(package_name="slackwater", message="%(prog)s %(version)s")
 @reporting
 def slackwater() -> None:
-    """Plan tonight's query over today's slack, and run it on Spark."""
+    """Refresh Spark SQL queries incrementally: plan them by cost and run them on Spark."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -96,7 +96,7 @@ def parse(
     dialect: str,
     raw: bool,
 ) -> None:
-    """Show a query as a relation, and the SQL made of it.
+    """Show a query as a relation, and the SQL regenerated from it.
 
     The query is a FILE, - for standard input, or the TEXT of -e; its tables come from a catalog file or a workload:
 

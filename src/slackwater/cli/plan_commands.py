@@ -107,14 +107,14 @@ class Asked:
 
     def _data(self) -> tuple[Catalog, Statistics, list[str]]:
         if self.catalog_file is not None and self.workload_name is not None:
-            raise click.UsageError("--catalog and --workload exclude each other")
+            raise click.UsageError("--catalog and --workload cannot be combined")
         times = _listed(self.schedule)
         if self.workload_name is not None:
             return self._workload(self.workload_name, times)
         if self.arrivals is not None:
-            raise click.UsageError("--arrivals is for a --workload; a catalog file states arrivals by table")
+            raise click.UsageError("--arrivals requires --workload; a catalog file states arrivals for each table")
         if not times:
-            raise click.UsageError("when does it run? give --schedule, e.g. --schedule 14:00,24:00")
+            raise click.UsageError("--schedule is missing, e.g. --schedule 14:00,24:00")
         tables = Tables(Catalog.of(()), {}) if self.catalog_file is None else load_tables(self.catalog_file)
         return tables.catalog, tables.statistics(times), times
 
@@ -125,7 +125,9 @@ class Asked:
         else:
             pattern = ArrivalPattern(shares=(1.0,) * len(times)) if times else ArrivalPattern()
         if times and len(times) != pattern.runs:
-            raise UserError(f"{len(times)} runs in the schedule, {pattern.runs} arrivals", hint="one arrival a run")
+            raise UserError(
+                f"{len(times)} runs in the schedule, {pattern.runs} arrivals", hint="give one arrival for each run"
+            )
         statistics = workload_statistics(work, self.scale_factor, pattern)
         return work.catalog(), statistics, times or [f"run {i}" for i in range(1, pattern.runs + 1)]
 
@@ -135,7 +137,7 @@ class Asked:
         try:
             return [float(weight) for weight in _listed(self.weights)]
         except ValueError:
-            raise UserError(f"weights `{self.weights}` are no numbers", hint="e.g. --weights 0.2,1") from None
+            raise UserError(f"weights `{self.weights}` are not numbers", hint="e.g. --weights 0.2,1") from None
 
     def _deliver(self) -> str | list[str]:
         return self.deliver if self.deliver in ("final", "every") else _listed(self.deliver)
@@ -149,10 +151,16 @@ def plans(command: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """The options of a planning problem; the command gets them as the fields of `Asked`."""
     for option in (
         click.option("--objective", type=click.Choice(OBJECTIVES), default="weighted", help="How runs are compared."),
-        click.option("--cost", type=click.Choice(COSTS), default="engine", help="An engine's, or rows as in Tempura."),
-        click.option("--disable", multiple=True, metavar="RULE", help="Plan without a rule; may be repeated."),
         click.option(
-            "--method", "methods", multiple=True, metavar="NAME", help=f"Only by this one of {', '.join(METHODS)}."
+            "--cost", type=click.Choice(COSTS), default="engine", help="CPU time of Spark, or rows as in Tempura."
+        ),
+        click.option("--disable", multiple=True, metavar="RULE", help="Plan without this rule; may be repeated."),
+        click.option(
+            "--method",
+            "methods",
+            multiple=True,
+            metavar="NAME",
+            help=f"Plan only with this one of {', '.join(METHODS)}.",
         ),
         click.option("--deliver", default="final", metavar="WHEN", help="final (default), every, or a list of times."),
         click.option("--weights", metavar="LIST", help="The price of work at each run, e.g. 0.2,1."),
@@ -270,15 +278,15 @@ def _sql_parts(plan: Plan, run: int | None = None) -> list[RenderableType]:
 @plans
 @click.option("--sql", is_flag=True, help="Also print the Spark SQL of every step.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="How to print the plan.")
-@click.option("--from-now", is_flag=True, help="The rest of the job's day, planned with what is there now.")
+@click.option("--from-now", is_flag=True, help="Plan the rest of the job's cycle with the files that exist now.")
 @takes_job
 @reporting
 @click.pass_obj
 def plan(output: Output, /, sql: bool, form: str, from_now: bool, path: Path | None, **asked: object) -> None:
-    """Show what would run when: each run's steps, what they keep and what they deliver.
+    """Show the steps of each run: what they compute, save and deliver.
 
-    Without a query, the plan of the job in this directory. If a query of it has changed since its cycle began: the plan
-    for the new text, and which states would serve it.
+    Without a query, show the plan of the job in this directory. If one of its queries has changed since the cycle
+    began, show the plan for the new text and the states that it can use.
 
     \b
       slackwater plan
@@ -300,7 +308,7 @@ def plan(output: Output, /, sql: bool, form: str, from_now: bool, path: Path | N
         output.report(report)
         return
     if from_now:
-        raise click.UsageError("--from-now is for a job whose cycle is under way")
+        raise click.UsageError("--from-now requires a job with a running cycle")
     output.report(PlanReport(given.problem().planning().plan, form, sql))
 
 
@@ -327,7 +335,7 @@ def explain(
 ) -> None:
     """Show a plan with its costs, and why it was chosen.
 
-    Without a query, the plan of the job in this directory; its SQL is a program to run by hand.
+    Without a query, show the plan of the job in this directory. Its SQL can be run by hand.
 
     \b
       slackwater explain --run 2 --sql

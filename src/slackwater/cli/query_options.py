@@ -38,7 +38,7 @@ def read_query(file: Path | None, text: str | None, workload_name: str | None, n
         raise click.UsageError("give one query: a FILE, - for standard input, -e TEXT, or --workload with --query")
     if number is not None:
         if workload_name is None:
-            raise click.UsageError("--query needs --workload")
+            raise click.UsageError("--query requires --workload")
         return _numbered(workload(workload_name), number)
     if text is not None:
         return text, "query"
@@ -64,7 +64,7 @@ def _numbered(work: Workload, number: int) -> tuple[str, str]:
 def read_catalog(catalog_file: Path | None, workload_name: str | None) -> Catalog:
     """The tables asked for; none at all when nothing names any."""
     if catalog_file is not None and workload_name is not None:
-        raise click.UsageError("--catalog and --workload exclude each other")
+        raise click.UsageError("--catalog and --workload cannot be combined")
     if workload_name is not None:
         return workload(workload_name).catalog()
     return load_catalog(catalog_file) if catalog_file is not None else Catalog.of(())

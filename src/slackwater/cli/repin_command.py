@@ -25,9 +25,9 @@ from slackwater.job.job import Job
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Go on without a pinned file that has vanished, and without its rows; may be given several times.",
+    help="Continue without a pinned file that has vanished, and without its rows; may be repeated.",
 )
-@click.option("--dry-run", is_flag=True, help="Only say which files were replaced, and which runs stood on them.")
+@click.option("--dry-run", is_flag=True, help="Only show which files were replaced, and which runs depend on them.")
 @takes_job
 @reporting
 @click.pass_obj
@@ -39,10 +39,10 @@ def repin(
     dry_run: bool,
     path: Path | None,
 ) -> None:
-    """Take pinned files that were replaced as they are now; by default all that are not what they were.
+    """Accept pinned files that were replaced, as they are now; by default all that have changed.
 
-    Everything that stood on them is computed again: the runs from the first that is pinned to one of them count as not
-    done, and the next `slackwater run` does them again.
+    Everything that depends on them is computed again: all runs from the first that is pinned to one of them count as
+    not done, and the next `slackwater run` repeats them.
     """
     found = Job.open(path).repin(files, source=source, forget=forget, dry_run=dry_run)
     output.report(RepinReport(found, dry_run))

@@ -61,7 +61,9 @@ class ChangedQuery:
         parts: list[RenderableType] = [Text("the query has changed since the cycle began", style="bold"), Text()]
         parts += [states, Text()] if found.states else [Text("no state is there"), Text()]
         parts += [again, Text()] if found.again else [Text("nothing must be rebuilt"), Text()]
-        hint = "`slackwater run --carry-over` goes on so; `slackwater run --new-cycle` begins anew"
+        hint = (
+            "`slackwater run --carry-over` continues with these states; `slackwater run --new-cycle` begins a new cycle"
+        )
         return Group(*parts, Text(told, style="bold"), Text(hint), Text(), Text(explained(found.plan)))
 
 

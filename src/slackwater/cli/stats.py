@@ -172,15 +172,15 @@ def _column_json(column: ColumnCounts, rows: float) -> Json:
 
 @click.command()
 @click.option("--source", metavar="NAME", help="Only this source; by default all.")
-@click.option("--arrivals", "by_arrival", is_flag=True, help="Show every arrival by itself.")
-@click.option("--full", is_flag=True, help="Look at every row, also of arrivals that were sampled before.")
+@click.option("--arrivals", "by_arrival", is_flag=True, help="Show each arrival separately.")
+@click.option("--full", is_flag=True, help="Read every row, also of arrivals that were sampled before.")
 @takes_job
 @reporting
 @click.pass_obj
 def stats(output: Output, source: str | None, by_arrival: bool, full: bool, path: Path | None) -> None:
-    """Show what is known of the data, column by column: values, nulls, ranges, what is frequent.
+    """Show the statistics of columns: distinct values, NULLs, ranges, frequent values.
 
-    Files that have come since are counted first; those that were counted before are not looked at again.
+    New files are counted first; files that were counted before are not read again.
     """
     job = Job.open(path)
     with output.waiting("counting what is new"):

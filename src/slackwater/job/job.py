@@ -240,7 +240,9 @@ class Job:
         """What a run has computed or, the next one, would compute now; nothing is written."""
         cycle = self._cycles.open()
         if cycle is None:
-            raise UserError("no run has begun yet", hint="`slackwater plan` shows the plan; `slackwater run` begins")
+            raise UserError(
+                "no run has begun yet", hint="`slackwater plan` shows the plan; `slackwater run` starts the first run"
+            )
         committed = {m.run: m for m in cycle.manifests()}
         timeline = self._cycles.timeline(cycle)
         number = timeline.run_at(run) if run is not None else max(committed, default=0) + 1

@@ -87,7 +87,7 @@ def test_checksums_for_a_file_of_another_length_are_named(tmp_path: Path, count:
     path = put(tmp_path / "a.csv", "1,2\n" * 200)
     crc = checksums(path, count=count)
     with pytest.raises(
-        UserError, match=r"source `s`: `.a.csv.crc` beside this file has checksums of another"
+        UserError, match=r"source `s`: `.a.csv.crc` next to this file contains checksums of another"
     ) as raised:
         check_formats("s", "csv", tmp_path, listed(tmp_path))
     assert str(raised.value.place) == str(path)

@@ -125,7 +125,7 @@ def test_a_run_that_is_pinned_and_not_committed(tmp_path: Path, session: Session
 
 def test_only_what_was_replaced_can_be_named(room: Room) -> None:
     replace(room, 2)
-    with pytest.raises(UserError, match="this file is what it was when run 1 was pinned to it"):
+    with pytest.raises(UserError, match="this file has not changed since run 1 was pinned to it"):
         room.job().repin([file_of(room, 1)])
     with pytest.raises(UserError, match="no run of this cycle is pinned to this file"):
         room.job().repin([room.file])

@@ -35,5 +35,5 @@ def test_a_cycle_does_not_begin(tmp_path: Path, source: dict[str, object]) -> No
     refused = pytest.raises(UserError, match="source `t` has a column `slackwater__times`")
     with without_spark([("v", "bigint")]) as (_, session), refused as raised:
         room.job(session).run()
-    assert "give the column another" in str(raised.value.hint)
+    assert "rename the column" in str(raised.value.hint)
     assert not list(room.state.glob("cycle-*"))

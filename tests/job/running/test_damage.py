@@ -102,7 +102,7 @@ def test_pins_and_manifest(room: Room, session: Session, harm: Callable[[Path], 
     with pytest.raises(StateError, match="this file is") as raised:
         room.job(session).run()
     assert str(raised.value.place) == str(cycle.pins_file(1))
-    assert "nobody knows what that run has read" in str(raised.value.hint)
+    assert "the inputs of that run are not known" in str(raised.value.hint)
     room.job(session).run(new_cycle=True, all=True)
     assert room.answer() == expected(THREE_ARRIVALS)
 
@@ -177,7 +177,7 @@ def test_files_beside_those_of_a_state_are_not_read(room: Room, session: Session
     other.write_bytes(path.read_bytes())
     heard = Heard()
     room.job(session).run(progress=heard)
-    note = f"{other}: this is no file of state sales_returns_partial_v2 and is not read; remove it"
+    note = f"{other}: this file does not belong to state sales_returns_partial_v2 and is not read; remove it"
     assert heard.notes == [note]
     assert room.answer() == expected(THREE_ARRIVALS)
 

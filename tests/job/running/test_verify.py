@@ -76,7 +76,7 @@ def test_a_link_turned_back(room: Room, session: Session) -> None:
     [
         (Path.unlink, "the link to the last answer is gone"),
         (lambda path: relinked(path, "elsewhere"), "the link shows elsewhere, and should show .answer/1-2-"),
-        (lambda path: (path.unlink(), path.mkdir()), "there is something here that Slackwater did not write"),
+        (lambda path: (path.unlink(), path.mkdir()), "this path is used by something that Slackwater did not write"),
     ],
 )
 def test_a_link_that_is_none_or_leads_elsewhere(

@@ -210,7 +210,7 @@ def test_columns_that_changed_are_named(tmp_path: Path, duck: tuple[Duck, Sessio
         ([{"o_id": 90, "cat": 3, "price": 3}], "`cat` is bigint, and was string"),
     ):
         path = room.bring("sales", "part-2.parquet", rows)
-        with pytest.raises(UserError, match=f"source `sales` has changed its columns: {words}") as raised:
+        with pytest.raises(UserError, match=f"source `sales` has other columns: {words}") as raised:
             room.job(duck[1]).run()
         assert str(raised.value.place) == str(path)
         path.unlink()
@@ -250,7 +250,7 @@ def test_a_narrower_type_is_read_and_a_wider_one_refused(tmp_path: Path, duck: t
     assert room.answer() == expected(THREE_ARRIVALS[:2])
     wide = PRICES.set(2, pa.field("price", pa.float64()))
     room.bring("sales", "part-3.parquet", [{"o_id": 91, "cat": "z", "price": 1.5}], wide)
-    with pytest.raises(UserError, match="has changed its columns: `price` is double, and was bigint"):
+    with pytest.raises(UserError, match="has other columns: `price` is double, and was bigint"):
         room.job(duck[1]).run()
 
 
@@ -302,7 +302,7 @@ def test_a_static_source_stays_as_it_is(tmp_path: Path, duck: tuple[Duck, Sessio
     runs(room, duck[1], 1)
     room.bring("sales", "part-2.parquet", THREE_ARRIVALS[1]["sales"])
     late = room.bring("returns", "part-2.parquet", THREE_ARRIVALS[1]["returns"])
-    with pytest.raises(UserError, match="source `returns` is static, but this file has appeared") as raised:
+    with pytest.raises(UserError, match="source `returns` is static, but this file appeared") as raised:
         room.job(duck[1]).run()
     assert str(raised.value.place) == str(late)
     late.unlink()

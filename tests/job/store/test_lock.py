@@ -72,7 +72,7 @@ def test_can_be_taken_again(path: Path) -> None:
 
 def test_a_second_run_learns_who_has_it(path: Path) -> None:
     with JobLock(path):
-        with pytest.raises(UserError, match="another run is at work on this job") as raised, JobLock(path):
+        with pytest.raises(UserError, match="another process is running this job") as raised, JobLock(path):
             pass
         assert f"process {os.getpid()}" in raised.value.message
         assert "since 20" in raised.value.message
@@ -123,7 +123,7 @@ def test_a_later_process_of_the_same_number_is_another(path: Path) -> None:
 def test_the_lock_of_another_container_with_the_same_name_is_respected(path: Path, where: str | None) -> None:
     """Its process has a number that means nothing here; only the expiry counts."""
     left_behind(path, replace(Owner.here(), pid=gone(), where=where), time.time() + 60)
-    with pytest.raises(UserError, match="another run is at work on this job"), JobLock(path):
+    with pytest.raises(UserError, match="another process is running this job"), JobLock(path):
         pass
     left_behind(path, replace(Owner.here(), pid=gone(), where=where), time.time() - 1)
     with JobLock(path) as lock:
@@ -134,7 +134,7 @@ def test_the_lock_of_another_container_with_the_same_name_is_respected(path: Pat
 def test_a_lock_that_says_nothing(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True)
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(UserError, match="just beginning"), JobLock(path):
+    with pytest.raises(UserError, match="just starting"), JobLock(path):
         pass
     os.utime(path, (0, time.time() - UNFINISHED - 1))
     with JobLock(path) as lock:

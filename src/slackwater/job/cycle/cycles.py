@@ -173,7 +173,9 @@ class Cycles:
         """The rest of the cycle planned with what is there now, beside the plan in force; None if nothing is left."""
         cycle = self.open()
         if cycle is None:
-            raise UserError("no run has begun yet", hint="`slackwater plan` shows the plan; `slackwater run` begins")
+            raise UserError(
+                "no run has begun yet", hint="`slackwater plan` shows the plan; `slackwater run` starts the first run"
+            )
         manifests = _done(cycle)
         if cycle.pins(len(manifests) + 1) is not None:
             time = cycle.plan().time(len(manifests) + 1)

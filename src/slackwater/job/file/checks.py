@@ -96,10 +96,10 @@ def _tried(location: Location, make: Callable[[], Timeline]) -> Iterator[Wrong]:
 def _sources(job: JobConfig) -> Iterator[Wrong]:
     for name in job.sources:
         if not re.fullmatch(TABLE_NAME, name):
-            hint = "letters, digits and `_`, as the query names it"
+            hint = "use letters, digits and `_`, the name that the query uses"
             yield Wrong(("sources", name), f"`{name}` is not a name of a table", hint, of_key=True)
     for name, other in _alike(job.sources):
-        message = f"`{name}` and `{other}` are the same table to Spark, which does not tell case apart"
+        message = f"`{name}` and `{other}` are the same table to Spark, which ignores case"
         yield Wrong(("sources", name), message, of_key=True)
 
 
@@ -107,10 +107,10 @@ def _queries(job: JobConfig) -> Iterator[Wrong]:
     """Names of queries become names of steps and, where their text is run as it is, of views."""
     for name in job.several:
         if not re.fullmatch(TABLE_NAME, name):
-            hint = "letters, digits and `_`, for it names steps and views"
+            hint = "use letters, digits and `_`; the name is used for steps and views"
             yield Wrong(("queries", name), f"`{name}` is not a name of a query", hint, of_key=True)
     for name, other in _alike(job.several):
-        message = f"`{name}` and `{other}` are the same query: case is not told apart"
+        message = f"`{name}` and `{other}` are the same query: case is ignored"
         yield Wrong(("queries", name), message, of_key=True)
     for name, source in product(job.several, job.sources):
         if source.lower() == f"query_{name}".lower():
@@ -158,12 +158,12 @@ def _upserts(name: str, source: SourceConfig) -> Iterator[Wrong]:
         if source.keys:
             yield Wrong((*at, "keys"), f"source `{name}` brings upserts, which have one key", "write `key: [o_id]`")
         elif source.key is None:
-            message = f"source `{name}` brings upserts, and has no `key`"
+            message = f"source `{name}` has upserts, but no `key`"
             yield Wrong((*at, "changes"), message, "name the columns by which a later record replaces an earlier one")
         for key in ("not_null", "check"):
             if source.states(key):
                 message = f"source `{name}` brings upserts, of which `{key}` says nothing"
-                hint = "a delete may have NULLs, and a record without a key is always refused: leave it out"
+                hint = "a delete may contain NULLs, and a record without a key is always refused; remove it"
                 yield Wrong((*at, key), message, hint, of_key=True)
         return
     for key in ("sequence", "deletes"):

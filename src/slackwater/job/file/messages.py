@@ -156,7 +156,7 @@ def _mistake(details: ErrorDetails, yaml: YamlFile) -> Mistake:
     if found is None:
         return Mistake(place, f"`{name}` has no value", _example(last))
     if kind == "string_pattern_mismatch":
-        hint = "letters, digits, `_`, `-` and `.`, at most 100, for it names files"
+        hint = "use at most 100 letters, digits, `_`, `-` and `.`; the name is used for files"
         return Mistake(place, f"`{name}` cannot be {shown(found)}", hint)
     if kind in ("too_short", "string_too_short"):
         return Mistake(place, f"`{name}` is empty", _example(last))

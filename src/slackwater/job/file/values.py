@@ -246,7 +246,7 @@ def _time_zone(told: object) -> str:
         known = available_timezones()
         hint = did_you_mean(told, sorted(known)) if get_close_matches(told, known) else "e.g. Europe/Berlin or UTC"
         if not known:
-            hint = "this machine has no database of time zones: install the package tzdata"
+            hint = "this machine has no time zone database: install the package tzdata"
         raise Refused(f"is no time zone: {told}", hint) from None
     return told
 

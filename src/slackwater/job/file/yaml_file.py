@@ -40,7 +40,7 @@ class _Loader(yaml.SafeLoader):
         self.depth += 1
         if self.depth > DEEPEST:
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise _TooDeepError(problem=f"more than {DEEPEST} lists and mappings within one another", problem_mark=mark)
+            raise _TooDeepError(problem=f"more than {DEEPEST} nested lists and mappings", problem_mark=mark)
         try:
             return super().compose_node(parent, index)  # type: ignore[arg-type]
         finally:
@@ -119,7 +119,7 @@ def read_yaml(text: str, file: str) -> YamlFile:
     """Reads a text; `file` is what errors call it."""
     if bad := yaml.reader.Reader.NON_PRINTABLE.search(text):
         place = _at(file, text, bad.start())
-        raise FileError([Mistake(place, f"the character {bad.group()!r} cannot stand in YAML")])
+        raise FileError([Mistake(place, f"the character {bad.group()!r} is not allowed in YAML")])
     loader = _Loader(text)
     try:
         root = loader.get_single_node()

@@ -24,14 +24,14 @@ def check_formats(source: str, format: str, directory: Path, pins: Iterable[File
     """Refuses files that are not what their source says, or cannot be read as they are."""
     for path in (directory / pin.path for pin in pins):
         if problem := _problem(Format(format), path):
-            hint = "if it is data, mend it; if not, move it away or let its name begin with `_` or `.`"
+            hint = "if it is data, fix it; if not, move it away or rename it to begin with `_` or `.`"
             raise UserError(f"source `{source}`: {problem}", place=Place(str(path)), hint=hint)
         if not has_length_of(path):
             stale = crc_file(path).name
             raise UserError(
-                f"source `{source}`: `{stale}` beside this file has checksums of another version of it",
+                f"source `{source}`: `{stale}` next to this file contains checksums of another version of it",
                 place=Place(str(path)),
-                hint=f"if the file is good, remove `{stale}`, by which Spark would refuse to read it",
+                hint=f"if the file is good, remove `{stale}`: because of it Spark refuses to read the file",
             )
 
 

@@ -32,10 +32,10 @@ def _check_columns(upserts: Upserts) -> None:
     for field in upserts.fields:
         what = f"source `{upserts.source}` has a column `{field.name}`"
         if any(kind in field.type.text for kind in _NOT_COMPARED):
-            hint = "records of upserts are compared in all columns: leave it out by `schema`"
+            hint = "records of upserts are compared in all columns: exclude it with `schema`"
             raise UserError(f"{what} of type {field.type}, which cannot be compared", hint=hint)
         if field.name.lower().startswith("slackwater__"):
-            raise UserError(f"{what}, and such names are Slackwater's own", hint="give the column another name")
+            raise UserError(f"{what}, and such names are reserved", hint="rename the column")
 
 
 @dataclass(frozen=True)

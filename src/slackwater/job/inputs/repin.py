@@ -82,7 +82,7 @@ class Repinning:
             for run, pins in pins_by_run(self.cycle).items():
                 if path.resolve() in {(source.directory / pin.path).resolve() for pin in pins.get(name, ())}:
                     return UserError(
-                        f"this file is what it was when run {run} was pinned to it", place=Place(str(path))
+                        f"this file has not changed since run {run} was pinned to it", place=Place(str(path))
                     )
         return UserError("no run of this cycle is pinned to this file", place=Place(str(path)))
 
@@ -123,10 +123,10 @@ def _check_choice(replaced: ReplacedFile, *, is_forgotten: bool) -> None:
         raise UserError(
             f"source `{replaced.source.name}`: this file has vanished",
             place=Place(str(replaced.path)),
-            hint="put a good one in its place or, to go on without its rows, say `slackwater repin --forget FILE`",
+            hint="restore it or, to continue without its rows, use `slackwater repin --forget FILE`",
         )
     if is_forgotten and not replaced.is_gone:
-        hint = "move it away first: the next run would take it for one that has just arrived"
+        hint = "move it away first: the next run would read it as a new file"
         raise UserError("this file is still there", place=Place(str(replaced.path)), hint=hint)
 
 
@@ -139,7 +139,7 @@ def _replaced_in(files: Sequence[FilePin], renewed: Mapping[str, FilePin | None]
 def _keep_pins(cycle: Cycle, run: int, pins: Mapping[int, Pins]) -> None:
     """Makes sure that the pins of a run outlive its manifest, which has them too."""
     if run not in pins:
-        raise StateError(f"nobody knows what run {run} has read", place=Place(str(cycle.pins_file(run))))
+        raise StateError(f"the inputs of run {run} are not known", place=Place(str(cycle.pins_file(run))))
     try:
         is_there = cycle.pins(run) is not None
     except StateError:

@@ -15,9 +15,9 @@ def check_column_names(source: str, columns: Iterable[str], changes: Changes) ->
     """Refuses columns by whose names Slackwater computes; Spark does not tell case apart."""
     for column in columns:
         if column.lower().startswith(PREFIX):
-            hint = f"names that begin with `{PREFIX}` are Slackwater's: give the column another"
+            hint = f"names that begin with `{PREFIX}` are reserved: rename the column"
             raise UserError(f"source `{source}` has a column `{column}`", hint=hint)
         if changes is not Changes.APPEND and column.lower() == WEIGHT.name:
-            hint = "that name is Slackwater's, for how often a row counts: give the column another"
+            hint = "that name is reserved for the multiplicity of a row: rename the column"
             what = "is a feed" if changes is Changes.FEED else "brings upserts"
             raise UserError(f"source `{source}` {what} with a column `{column}`", hint=hint)

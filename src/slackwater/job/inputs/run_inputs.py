@@ -48,10 +48,10 @@ def _known(cycle: Cycle, run: int, *, lasting: bool, note: Callable[[str], None]
         return manifest.pins
     assert lost is not None
     if lasting or cycle.manifest_file(run).exists():
-        hint = f"nobody knows what that run has read: {BEGIN_AGAIN}"
+        hint = f"the inputs of that run are not known: {BEGIN_AGAIN}"
         raise StateError(lost.message, place=lost.place, hint=hint)
     if cycle.pins_file(run).exists():
-        note(f"{lost}; nothing is committed of run {run}, so its inputs are those that are there now")
+        note(f"{lost}; run {run} is not committed, so the files that exist now are its inputs")
     return None
 
 
@@ -96,9 +96,9 @@ def _new_pins(
         new = arrived(source.listed(), known)
         if new and run > 1 and not source.changing:
             raise UserError(
-                f"source `{name}` is static, but this file has appeared since the first run",
+                f"source `{name}` is static, but this file appeared after the first run",
                 place=Place(str(source.directory / new[0].path)),
-                hint="leave out `static: true`, or begin again with `slackwater run --new-cycle`",
+                hint="remove `static: true`, or begin again with `slackwater run --new-cycle`",
             )
         check_formats(name, source.format, source.directory, new)
         found[name] = tuple(identified(source.directory, pin, in_full=not source.says_rows) for pin in new)

@@ -317,9 +317,9 @@ class Source:
 
     def _drifted(self, path: str, what: str, found: FileColumns) -> UserError:
         return UserError(
-            f"source `{self.name}` has changed its columns: {what}",
+            f"source `{self.name}` has other columns: {what}",
             place=Place(str(self.directory / path)),
-            hint=f"the file has {', '.join(found)}; mend the file, or begin again with `slackwater run --new-cycle`",
+            hint=f"the file has {', '.join(found)}; fix the file, or begin again with `slackwater run --new-cycle`",
         )
 
 
@@ -340,7 +340,7 @@ def _option(value: str | int | float | bool) -> str:
 def unreadable(source: str, path: Path, error: Exception) -> UserError:
     """The error for a data file that is not what its format says."""
     first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    hint = "mend it or take it away, then run again; a file should appear by a rename, when it is complete"
+    hint = "fix or remove it, then run again; write a file under another name and rename it when it is complete"
     return UserError(f"source `{source}`: this file cannot be read ({first})", place=Place(str(path)), hint=hint)
 
 

@@ -326,8 +326,8 @@ def _error(check: Check, rows: Sequence[Offending], session: Session, place: Pat
     return PromiseError(
         f"source `{check.source.name}` breaks what it promises: {names}{told}\n  " + "\n  ".join(lines),
         place=Place(str(check.source.directory / files[0]) if files else str(check.source.directory)),
-        hint="nothing is committed. Mend the file and take it up with `slackwater repin`; or, where the promise is "
-        "wrong, change the job file (`check: trust` takes the source at its word)",
+        hint="nothing is committed. Fix the file and accept it with `slackwater repin`; or, if the promise is wrong, "
+        "change the job file (`check: trust` switches the check off)",
     )
 
 

@@ -42,7 +42,7 @@ class Comparisons:
             due = frozenset[int]().union(*map(timeline.due, queries))
             what = "nothing has been delivered yet" if run is None else f"run {run} has delivered nothing"
             times = ", ".join(timeline.time(number) for number in sorted(due))
-            raise UserError(what, hint=f"answers are delivered at {times}; `slackwater status` says what is done")
+            raise UserError(what, hint=f"answers are delivered at {times}; `slackwater status` shows what is done")
         session = self.cycles.session(cycle)
         return {name: self.verification(cycle, name, last[name]).run(session, sample) for name in last}
 
@@ -54,15 +54,13 @@ class Comparisons:
             m for m in (cycle.readable() if cycle is not None else []) if m.answers and number in (None, m.run)
         ]
         if cycle is None or not delivered:
-            raise UserError(
-                "nothing has been delivered that could be measured", hint="`slackwater status` says what is"
-            )
+            raise UserError("no answer has been delivered yet", hint="`slackwater status` says what is")
         session = self.cycles.session(cycle)
         taken: dict[str, float] = {}
         for name in delivered[-1].answers:
             cpu_s = self.verification(cycle, name, delivered[-1]).measured(session)
             if cpu_s is None:
-                raise UserError("this Spark does not say what work costs", hint="over Spark Connect it cannot be known")
+                raise UserError("this Spark does not report CPU time", hint="it is not available with Spark Connect")
             taken[name] = cpu_s
         write_record(
             cycle.directory / f"batch-{delivered[-1].run}.json", BatchRecord(run=delivered[-1].run, cpu_s=taken)

@@ -90,8 +90,8 @@ class Execution:
         """The runs before one that were not done, by their times."""
         timeline = self.cycles.timeline(cycle)
         if at is None:
-            hint = "name the run to do, e.g. `--at 24:00 --skip-missed`"
-            raise UserError("which runs are to be left out?", hint=hint)
+            hint = "name it, e.g. `--at 24:00 --skip-missed`"
+            raise UserError("--skip-missed needs to know which run to execute", hint=hint)
         last = timeline.run_at(at)
         return [timeline.time(run) for run in timeline.runs if run < last and run not in committed]
 
@@ -106,7 +106,7 @@ class Execution:
             try:
                 manifest = cycle.manifest(run)
             except StateError as error:
-                progress.note(f"{error}; doing run {run} again from its pinned inputs")
+                progress.note(f"{error}; repeating run {run} from its pinned inputs")
                 continue
             if manifest is not None:
                 committed[run] = manifest
@@ -155,7 +155,7 @@ class Execution:
             progress.note(f"{where}: state {name} is missing or damaged; computing it again from its inputs")
         for name, paths in work.beside.items():
             more = f" (and {counted(len(paths) - 1, 'more file')})" if len(paths) > 1 else ""
-            progress.note(f"{paths[0]}: this is no file of state {name} and is not read{more}; remove it")
+            progress.note(f"{paths[0]}: this file does not belong to state {name} and is not read{more}; remove it")
 
     def work(
         self,

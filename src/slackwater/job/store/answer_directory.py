@@ -36,9 +36,9 @@ class AnswerDirectory:
         taken = self.output.exists() or self.output.is_symlink()
         if taken and not (self.output.is_symlink() and self._is_ours(self.output.readlink())):
             raise UserError(
-                "there is something here that Slackwater did not write",
+                "this path is used by something that Slackwater did not write",
                 place=Place(str(self.output)),
-                hint="move it away, or name another `output: {path: …}`",
+                hint="move it away, or choose another `output: {path: …}`",
             )
 
     def _is_ours(self, target: Path) -> bool:
@@ -55,7 +55,7 @@ class AnswerDirectory:
         """Why the output's path does not show an answer, in words; nothing where it does."""
         if not self.output.is_symlink():
             gone = "the link to the last answer is gone"
-            return "there is something here that Slackwater did not write" if self.output.exists() else gone
+            return "this path is used by something that Slackwater did not write" if self.output.exists() else gone
         if self.shown != self.path / directory:
             return f"the link shows {self.output.readlink()}, and should show {self.path.name}/{directory}"
         return "" if self.output.is_dir() else f"the link shows {self.output.readlink()}, and that is gone"

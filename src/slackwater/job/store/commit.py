@@ -52,5 +52,5 @@ def _taken(path: Path, manifest: Manifest) -> StateError:
     return StateError(
         f"another process has committed run {manifest.run} of cycle {manifest.cycle} in the meantime",
         place=Place(str(path)),
-        hint="nothing of this attempt was kept; `slackwater status` shows where the job stands",
+        hint="this attempt was discarded; `slackwater status` shows the state of the job",
     )

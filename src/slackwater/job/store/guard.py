@@ -76,7 +76,7 @@ class Guard:
             who, hint = "another process", "try again"
         else:
             who = f"{owner}, which is stopped," if owner.is_stopped else str(owner)
-            hint = f"let it go on (`kill -CONT {owner.pid}`) or end it (`kill -KILL {owner.pid}`), then try again"
+            hint = f"continue it (`kill -CONT {owner.pid}`) or end it (`kill -KILL {owner.pid}`), then try again"
         return UserError(
             f"{who} has been changing the files of this job for more than {PATIENCE:g} s",
             place=Place(str(self.path)),

@@ -197,7 +197,7 @@ class JobLock:
         return LostLockError(
             f"this run lost its lock: it was not renewed for {self.seconds:g} s{by}",
             place=Place(str(self.path)),
-            hint="nothing was changed since; run again",
+            hint="nothing has been changed since then; run again",
         )
 
     # --- the file -----------------------------------------------------------------------------------------------------
@@ -206,9 +206,9 @@ class JobLock:
         match found:
             case Held() if not found.is_left_behind(now):
                 raise UserError(
-                    f"another run is at work on this job: {found.owner}, since {_shown(found.since)}",
+                    f"another process is running this job: {found.owner}, since {_shown(found.since)}",
                     place=Place(str(self.path)),
-                    hint=f"wait until it has ended; if it is gone, the lock expires at {_shown(found.expires)}",
+                    hint=f"wait until it ends; if its process is gone, the lock expires at {_shown(found.expires)}",
                 )
             case _Unreadable() if now - found.changed < UNFINISHED:
                 raise self._beginning()
@@ -216,7 +216,7 @@ class JobLock:
                 return
 
     def _beginning(self) -> UserError:
-        return UserError("another run is just beginning", place=Place(str(self.path)), hint="try again")
+        return UserError("another run is just starting", place=Place(str(self.path)), hint="try again")
 
     def _renew_until_released(self) -> None:
         while not self._ended.wait(self.seconds / RENEWALS):

@@ -175,7 +175,7 @@ def read_record(path: Path, kind: type[Model]) -> Model | None:
         told: dict[str, object] = json.loads(text)
         body, checksum = told["record"], told["checksum"]
         if checksum != _checksum(body):
-            raise damaged(path, "its checksum does not fit")
+            raise damaged(path, "its checksum does not match")
         return kind.model_validate_json(json.dumps(body))
     except (json.JSONDecodeError, KeyError, TypeError, RecursionError):
         raise damaged(path, "it is cut off or not ours") from None

@@ -72,19 +72,19 @@ def _check_names(directory: Path, pins: tuple[FilePin, ...]) -> None:
     """Refuses what Spark would pass over in silence."""
     for pin in pins:
         if pin.size == 0:
-            hint = "it is still being written, or broken: finish or remove it"
+            hint = "it is still being written, or damaged: complete or remove it"
             raise UserError("this file is empty", place=Place(str(directory / pin.path)), hint=hint)
         if any("\ud800" <= letter <= "\udfff" for letter in pin.path):
             raise UserError("the name of this file is not UTF-8", place=Place(f"{directory}/{pin.path!a}"))
         if ":" in pin.path:
-            raise UserError("Spark cannot read a name with `:` in it", place=Place(str(directory / pin.path)))
+            raise UserError("Spark cannot read files with `:` in the name", place=Place(str(directory / pin.path)))
     shapes = {_partition_keys(pin.path): pin for pin in reversed(pins)}
     if len(shapes) > 1:
         one, other, *_ = (pin.path for pin in shapes.values())
         raise UserError(
             f"`{one}` and `{other}` are partitioned differently",
             place=Place(str(directory)),
-            hint="keep all files of a source at one depth of key=value directories",
+            hint="put all files of a source at the same depth of key=value directories",
         )
 
 
@@ -104,7 +104,7 @@ def _files(directory: str, within: str = "") -> Iterator[FilePin]:
             status = entry.stat()
         except FileNotFoundError:
             if entry.is_symlink():
-                raise UserError("this is a link to nothing", place=Place(entry.path)) from None
+                raise UserError("this link is broken", place=Place(entry.path)) from None
             continue  # it was there a moment ago, and belonged to whoever writes the data
         except OSError as error:
             raise UserError(f"cannot be read: {error.strerror}", place=Place(entry.path)) from None
@@ -136,7 +136,7 @@ def identified(directory: Path, pin: FilePin, *, in_full: bool) -> FilePin:
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror}", place=Place(str(path))) from None
     if pin_now != before:
-        hint = "a file should appear by a rename, when it is complete; then run again"
+        hint = "write it under another name, rename it when it is complete, and run again"
         raise UserError("this file is still being written", place=Place(str(path)), hint=hint)
     return pin_now.model_copy(update={"checksum": checksum, "in_full": in_full})
 
@@ -150,7 +150,7 @@ def check_unchanged(source: str, directory: Path, pins: Iterable[FilePin]) -> No
         raise UserError(
             f"source `{source}`: this file {problem} since a run was pinned to it{more}",
             place=Place(str(directory / pin.path)),
-            hint="bring it back as it was, take it as it is now by `slackwater repin`,"
+            hint="restore it, accept it as it is now with `slackwater repin`,"
             " or begin again with `slackwater run --new-cycle`",
         )
 
