@@ -1,6 +1,6 @@
-"""Slackwater: what tonight's query can do during today's slack.
+"""Slackwater: incremental refresh of Spark SQL queries, planned by cost.
 
-What is imported from here is public API, and is loaded only when it is asked for.
+Names imported from here are public API. They are loaded when they are first used.
 """
 
 from __future__ import annotations

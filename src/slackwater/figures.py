@@ -1,4 +1,4 @@
-"""How counts, sizes and times look, wherever they are shown: in commands, in plans, in notebooks."""
+"""Formats counts, sizes and times for commands, plans and notebooks."""
 
 from __future__ import annotations
 

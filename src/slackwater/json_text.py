@@ -1,4 +1,4 @@
-"""Reads JSON that somebody else may have written: what is wrong with it is said with its line and column."""
+"""Reads JSON from users: mistakes are reported with line and column."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is known of the tables a query reads."""
+"""The tables that a query reads, and their statistics."""

@@ -1,4 +1,4 @@
-"""What one run brings to one table: rows that come and rows that go."""
+"""What one run brings to one table: inserted, updated and deleted rows."""
 
 from __future__ import annotations
 

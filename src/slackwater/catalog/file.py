@@ -1,4 +1,4 @@
-"""Catalog files: tables, and what is known of their sizes, as JSON.
+"""Catalog files: tables and their statistics, as JSON.
 
     {"sales": {"columns": {"o_id": "int", "cat": "string", "price": "double"},
                "keys": [["o_id"]],
@@ -11,9 +11,9 @@
                "bounds": {"price": [0, 1, 2, 5, 100]}}}
 
 Only `columns` is required. `nulls` are shares of rows, `frequent` shares of what is not null; `bounds` are of equal
-depth, from the least value to the greatest, days as text. `changing: false` is for a table that stands still;
-`changes` says whether rows only arrive (`append`) or may also be updated and deleted (`feed`); where it is left out,
-the arrivals tell.
+depth, from the least value to the greatest, days as text. `changing: false` is for a static table; `changes` says
+whether rows are only added (`append`) or may also be updated and deleted (`feed`); by default this follows from the
+arrivals.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What a source will bring at a time of day, by what it brought on earlier days, and how wrong that was lately.
+"""A forecast of the rows that a source brings at a time of day, from earlier days, with its recent error.
 
-A day counts like its neighbours until there are enough days of its own weekday; then only those count. Where there are
-enough of them, a steady rise or fall is carried on. Medians all along: one day that went wrong says little about
-tomorrow.
+All days count until there are enough days of the same weekday; then only those count. If there are enough of them, a
+steady trend is continued. All means are medians, so one unusual day has little effect.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Statistics counted on data at hand: arrivals, how columns are spread, and what comes together.
+"""Statistics counted on data in memory: arrivals, the distribution of columns, and which rows arrive together.
 
-Of tables that are not small, frequent values and bounds of equal depth too.
+For tables that are not small, also frequent values and quantiles.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Equi-depth bounds of a column: between any two neighbours lies the same share of its values.
+"""Quantiles of a column: between any two neighbours is the same share of its values.
 
-A value that is frequent enough is a bound several times over, so that what lies below it and what lies up to it are
-told apart. Bounds of several batches of rows are merged by their sizes, without a look at the rows.
+A frequent value can be a quantile several times, so that the share below it and the share up to it differ. Quantiles of
+several batches of rows are merged by their sizes, without reading the rows.
 """
 
 from __future__ import annotations

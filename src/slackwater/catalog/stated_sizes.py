@@ -1,4 +1,4 @@
-"""Sizes as a person states them, by time of arrival, and the statistics they are over a schedule.
+"""Sizes as a user states them, by time of arrival, and the statistics that follow for a schedule.
 
 A table whose arrivals are stated brings just those. One of which only the rows are known brings them in equal parts,
 or all at the first run where it never changes. What cannot be is refused: a time that is not in the schedule, fewer

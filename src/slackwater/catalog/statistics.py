@@ -1,7 +1,7 @@
-"""What is known of the data: how many rows arrive, change and go at each run, and how columns are spread.
+"""Statistics of tables: how many rows are inserted, updated and deleted at each run, and the distribution of columns.
 
-Numbers stand for themselves, dates and times for days since 1970, so that ranges of either are pairs of numbers.
-`catalog.measured` counts statistics on data at hand; a catalog file states them.
+Dates and times are represented as days since 1970, so that all ranges are pairs of numbers. `catalog.measured` counts
+statistics on data in memory; a catalog file states them.
 """
 
 from __future__ import annotations

@@ -1,1 +1,2 @@
-"""The command line: one command a file, gathered in `main.py`, all of them printing through `output.py`."""
+"""The command line: a module for each command or family of commands, collected in `main.py`; all print through
+`output.py`."""

@@ -1,4 +1,4 @@
-"""What a run took, all of it, and who is at work on one, as commands show it."""
+"""The account of a run, and who is running a job, as commands show them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`slackwater bench bookkeeping`: what commands take on a job with many files and a long history."""
+"""`slackwater bench bookkeeping`: the time of commands on a job with many files and a long history."""
 
 from __future__ import annotations
 

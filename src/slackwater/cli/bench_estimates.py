@@ -1,4 +1,4 @@
-"""`slackwater bench estimates`: estimates of rows against counts, beside other ways to estimate."""
+"""`slackwater bench estimates`: estimated rows compared with counts, and with other ways to estimate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the benchmarks that run jobs on Spark share: their options, how they go through queries, a table by query."""
+"""What the benchmarks that run jobs on Spark share: options, the loop over queries, a table by query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`slackwater bench recovery`: what planning the rest anew brings on a day that goes wrong, executed on Spark."""
+"""`slackwater bench recovery`: what planning the rest of a day again saves if the day differs from the forecast, on
+Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`slackwater bench sharing`: the greedy choice of shared states beside none and beside the best."""
+"""`slackwater bench sharing`: the greedy choice of shared states, compared with none and with the optimum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`slackwater bench wrong-day`: what planning the rest anew brings on a day that goes wrong, by estimate."""
+"""`slackwater bench wrong-day`: what planning the rest of a day again saves if the day differs from the forecast, by
+estimate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`slackwater calibrate`: what work costs on a cluster, fitted to a dozen statements."""
+"""`slackwater calibrate`: the prices of work on a cluster, fitted to a dozen statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`slackwater demo`: a job over its day, on real files and local Spark, beside the batch query."""
+"""`slackwater demo`: one day of a job on real files and local Spark, compared with the batch query."""
 
 from __future__ import annotations
 

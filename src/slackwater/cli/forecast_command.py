@@ -1,4 +1,4 @@
-"""`slackwater forecast`: what sources are expected to bring, by what they brought."""
+"""`slackwater forecast`: the rows that sources are expected to bring, based on earlier days."""
 
 from __future__ import annotations
 

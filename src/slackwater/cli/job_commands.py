@@ -1,4 +1,4 @@
-"""`slackwater run`, `status`, `history`, `verify` and `clean`: a job over its day."""
+"""`slackwater run`, `status`, `history`, `verify` and `clean`: the commands of a running job."""
 
 from __future__ import annotations
 

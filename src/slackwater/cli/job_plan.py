@@ -1,4 +1,4 @@
-"""`slackwater plan` and `slackwater explain` of a job, where a query is given by its job file."""
+"""`slackwater plan` and `slackwater explain` for the queries of a job file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run goes: line by line on a terminal, elsewhere only what is out of the ordinary."""
+"""The progress of a run: line by line on a terminal, elsewhere only unusual events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`slackwater parse`: a query as Slackwater sees it, and the SQL it becomes again."""
+"""`slackwater parse`: a query as a relation, and the SQL regenerated from it."""
 
 from __future__ import annotations
 

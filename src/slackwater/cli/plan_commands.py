@@ -1,4 +1,4 @@
-"""`slackwater plan` and `slackwater explain`: what would run when, and why."""
+"""`slackwater plan` and `slackwater explain`: what each run does, what it costs, and why."""
 
 from __future__ import annotations
 

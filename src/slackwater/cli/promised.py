@@ -1,4 +1,4 @@
-"""What sources promise, what of it is checked and what that costs, for programs."""
+"""The promises of sources, which of them are checked and at what cost, as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options that say which tables a query reads, and which query: shared by every command that takes one."""
+"""The options that select a query and its tables, for every command that takes a query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`slackwater repin`: pinned files that were replaced, taken as they are now."""
+"""`slackwater repin`: accepts pinned files that were replaced, as they are now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`slackwater plan --from-now`, and `slackwater plan` once a query has changed: the rest of a cycle, planned now."""
+"""`slackwater plan --from-now`, and `slackwater plan` after a query has changed: the rest of a cycle, planned again."""
 
 from __future__ import annotations
 

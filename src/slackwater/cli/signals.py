@@ -1,4 +1,4 @@
-"""Commands that are told to end (SIGTERM) end as by Ctrl-C: what was begun is undone, the lock is given back."""
+"""SIGTERM ends a command like Ctrl-C: unfinished work is discarded and the lock is released."""
 
 from __future__ import annotations
 

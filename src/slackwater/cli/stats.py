@@ -1,4 +1,4 @@
-"""`slackwater stats`: what is known of the data of a job, from what, and since when."""
+"""`slackwater stats`: the statistics of a job's data, their source and their age."""
 
 from __future__ import annotations
 

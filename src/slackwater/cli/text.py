@@ -1,6 +1,6 @@
 """How relations and SQL look on a terminal: trees whose long lines keep their indentation, and colour.
 
-Where the output is no terminal nothing is broken and nothing coloured, so that a pipe gets what was computed.
+If the output is not a terminal, lines are not broken and nothing is coloured.
 """
 
 from __future__ import annotations

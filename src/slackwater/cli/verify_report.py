@@ -1,4 +1,4 @@
-"""Whether answers are the batch answers, as `verify` shows it."""
+"""The report of `verify`: whether answers equal those of batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs that a job has committed, each with the account of what it took."""
+"""The committed runs of a job, each with its account."""
 
 from __future__ import annotations
 

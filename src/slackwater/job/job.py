@@ -7,8 +7,8 @@
     job.run(all=True)
     assert job.verify().equal
 
-A `Job` looks at its directories anew with every call and keeps nothing in memory but its Spark session, so commands
-and notebooks can take turns. `run` holds the job's lock; everything else only reads.
+A `Job` reads its directories again at every call and keeps only its Spark session in memory, so commands and notebooks
+can be mixed. `run` holds the job's lock; everything else only reads.
 """
 
 from __future__ import annotations

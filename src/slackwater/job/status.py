@@ -1,4 +1,4 @@
-"""Where a job stands: its cycle, its runs, how often the rest was planned anew, what waits to be read."""
+"""The status of a job: its cycle, its runs, how often the rest was planned again, which files wait to be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""All that touches Spark: the session, and the Java below it. Nothing outside this package imports pyspark.
+"""Everything that touches Spark: the session, and the Java below it.
 
-Importing the package itself imports no pyspark either, so that set-up can look for Java before Spark is there.
+No other package imports pyspark. Importing this package does not import pyspark either, so that set-up can look for
+Java before Spark is installed.
 """

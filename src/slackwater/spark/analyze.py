@@ -1,4 +1,4 @@
-"""What Spark itself says of a query or a table: names, order and types of the columns.
+"""Spark's own analysis of a query or a table: names, order and types of the columns.
 
 Analysis only: nothing runs. `session.sql` would execute a text that is a command, so a text is first put behind
 DESCRIBE QUERY and into parentheses. There Spark's grammar takes a query and nothing else, on a cluster and through

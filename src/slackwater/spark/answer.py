@@ -1,4 +1,4 @@
-"""What Spark answers: tables from parquet, a query's rows, or nothing but that they were computed."""
+"""Results from Spark: tables from parquet, a query's rows, or only that they were computed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""One pass over files that says how their columns are spread, in a form that can be merged with later files.
+"""Column statistics from one pass over files, in a form that can be merged with those of later files.
 
-Different values are counted by sketches (HyperLogLog), which unite without a second look at the rows. Frequent values
-and bounds of equal depth come from a sample of the same pass: shares of a sample are those of the whole, counts of
-different values are not.                                              [Flajolet et al. 2007, Greenwald & Khanna 2001]
+Distinct values are counted by sketches (HyperLogLog), which are merged without reading rows again. Frequent values and
+quantiles come from a sample of the same pass: shares in a sample are those of the whole, counts of distinct values are
+not.                                              [Flajolet et al. 2007, Greenwald & Khanna 2001]
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What Spark sees in files: their columns, and where a table of its catalog keeps them."""
+"""The columns that Spark sees in files, and the files of a table in its catalog."""
 
 from __future__ import annotations
 

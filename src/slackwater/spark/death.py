@@ -1,6 +1,6 @@
-"""When Spark's JVM dies while we use it: killed by somebody, or by a system that is out of memory.
+"""Recognizes that Spark's JVM has died: killed, or out of memory.
 
-py4j then raises errors of many kinds, none of which says so. Whoever uses Spark asks here what they mean.
+py4j then raises errors of many kinds, none of which says so.
 """
 
 from __future__ import annotations

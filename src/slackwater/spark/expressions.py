@@ -1,4 +1,4 @@
-"""The types that Spark gives expressions, by its own analysis: nothing runs."""
+"""The types of expressions by Spark's own analysis; nothing is executed."""
 
 from __future__ import annotations
 

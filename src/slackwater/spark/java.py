@@ -1,4 +1,4 @@
-"""Which Java Spark will run on: found if there is one, installed by set-up if there is none.
+"""The Java that Spark runs on: found if there is one, installed by set-up if there is none.
 
 `find_java` looks at JAVA_HOME, then at `java` on PATH, then at the one that set-up installed into this Python
 environment. A Java is usable when it starts and is recent enough; the first usable one wins, and the reasons for

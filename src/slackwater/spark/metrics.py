@@ -1,4 +1,4 @@
-"""What a piece of work on Spark has cost: wall time, and what the executors say of its jobs.
+"""The measured cost of work on Spark: wall time, and the executors' metrics of its jobs.
 
 `measuring` marks every job that its thread starts with a tag of its own and, at the end, adds up what Spark's status
 store holds of these jobs' stages. Blocks in several threads at once do not mix, and a block within a block counts in

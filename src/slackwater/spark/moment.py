@@ -1,4 +1,4 @@
-"""What Spark says of a moment: the values of `now()`, `current_user()` and the like, and texts it takes for one."""
+"""Spark's values for a moment: `now()`, `current_user()` and similar calls, and strings that it converts to one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""CPU time of this process and of all that it has started: Spark's launcher, its JVM, the Python workers of the JVM.
+"""CPU time of this process and of all processes that it started: Spark's launcher, its JVM, the Python workers of the
+JVM.
 
 Linux tells it of every process, in `/proc`: what it took itself, and what those of its children took that it has waited
 for. Elsewhere there is this process, the processes that it has waited for and, by Spark's own word, the JVM; Python

@@ -1,8 +1,8 @@
-"""What a query reads, as Spark itself has parsed and analyzed it: only sources, and nothing that a session keeps.
+"""Checks that a query reads only sources, and no other table or view of the session, by Spark's own analysis.
 
-Our own parser has been asked before (`sql/undeclared.py`) and says where a name stands. Spark is asked because it may
-read a text otherwise, or read one that we cannot. Through Spark Connect there is no plan to look at: there a text that
-we cannot read is refused.
+Our parser has checked this before (`sql/undeclared.py`) and knows the place of each name. Spark may understand a text
+differently, or understand one that our parser cannot. With Spark Connect there is no plan to inspect: there a text that
+our parser cannot read is refused.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs statements of Spark SQL: one, or a graph of them with what is independent side by side.
+"""Executes Spark SQL statements: one, or a graph of them with independent ones in parallel.
 
 Spark's refusals become ours. Text that Spark does not take is a `ParseError` or a `BindError` in Spark's own words;
 what goes wrong while a statement runs is a `RunError` that says the cause at the root and the file where Spark names

@@ -1,1 +1,1 @@
-"""Time without clocks: versions as masks, snapshots and deltas as forms, runs as a timeline."""
+"""Time in the planner: versions as masks, snapshots and deltas as forms, runs as a timeline."""

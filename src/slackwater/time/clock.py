@@ -1,4 +1,4 @@
-"""Times of a schedule on the clock: what is one, and at which moment it is due on a day in a time zone.
+"""Clock times of a schedule: how they are written, and when each is due on a day in a time zone.
 
 A time is written as hours and minutes, from `0:00` to `24:00`, the end of the day. Two times of a year need a rule.
 Where the clock is put forward, a time that it skips is due at the moment of the jump. Where it is put back, a time

@@ -1,6 +1,6 @@
-"""How steps name what they read: a table at a version, a table's change, a state.
+"""The names by which steps read a table at a version, a table's delta, or a state.
 
-Source names are plain identifiers, the same for the planner, the compiler and whoever provides the data.
+They are plain identifiers, the same for the planner, the compiler and the runtime.
 """
 
 from __future__ import annotations

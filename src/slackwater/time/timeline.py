@@ -1,4 +1,4 @@
-"""The runs of a schedule: when, at what price, and which of them must deliver."""
+"""The runs of a schedule: their times, prices and deliveries."""
 
 from __future__ import annotations
 

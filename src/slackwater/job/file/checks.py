@@ -1,4 +1,4 @@
-"""What must hold between the keys of a job file, each section being right in itself.
+"""Checks across the keys of a job file, after each section has been checked by itself.
 
 Every check is a generator of what it finds, so that one reading shows all mistakes.
 """

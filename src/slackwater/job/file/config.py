@@ -1,9 +1,9 @@
 """The job file: a query or several, when they run, what they read and where their answers go.
 
-`load_job` gives a `JobConfig` in which all is checked that can be without Spark and without the data: paths are
-absolute and local, the query's text is at hand, the schedule is a `Timeline`. Otherwise it raises one `FileError` that
-lists every mistake with its line and column. Keys and defaults: `sections.py`; what must hold between keys:
-`checks.py`; the words of errors: `messages.py`; for people: `docs/job-file.md`.
+`load_job` returns a `JobConfig` in which everything is checked that can be checked without Spark and without data:
+paths are absolute and local, the query's text is read, the schedule is a `Timeline`. Otherwise it raises one
+`FileError` that lists every mistake with its line and column. Keys and defaults: `sections.py`; what must hold between
+keys: `checks.py`; the words of errors: `messages.py`; for people: `docs/job-file.md`.
 """
 
 from __future__ import annotations

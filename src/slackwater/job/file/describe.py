@@ -1,4 +1,4 @@
-"""A job as its file states it, in a line and in a small table."""
+"""A short description of a job, as a line and as a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pydantic found in a job file, in the words of the people who write job files."""
+"""Messages for the mistakes that pydantic finds in a job file."""
 
 from __future__ import annotations
 

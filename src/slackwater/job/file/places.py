@@ -1,7 +1,7 @@
-"""What is read, kept and delivered lies apart: old states are removed, and files in a source are read.
+"""Sources, states and outputs must be separate directories: old states are removed, and files in a source are read.
 
-Directories are compared as the file system has them, with links followed. Only the last part of an output's path is
-not: that is a link of ours, to the latest answer.
+Directories are compared with links resolved, except for the last part of an output's path: that is our own link to the
+latest answer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The sections of a job file: what keys there are, their types and their defaults.
 
-They are stated here and nowhere else; `docs/job-file.md` describes them, and `docs/slackwater.schema.json` is made from
-them. How single values are read: `values.py`. What must hold between keys: `checks.py`.
+They are defined only here; `docs/job-file.md` describes them, and `docs/slackwater.schema.json` is generated from them.
+How single values are read: `values.py`. What must hold between keys: `checks.py`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The values of a job file that are more than a text or a number: paths, queries, amounts, settings.
+"""The values of a job file that are more than a string or a number: paths, queries, amounts, settings.
 
-Each is read by one function that either returns it or raises `Refused`, in words for the person who wrote it. Where
-the file stands is known from the validation's context (`Around`), so that what comes out is complete: paths are
-absolute and the query's text is at hand.
+Each is read by one function that returns it or raises `Refused` with a message for the user. The directory of the file
+is in the validation's context (`Around`), so paths become absolute and the query's text is read.
 """
 
 from __future__ import annotations

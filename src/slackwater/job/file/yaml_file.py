@@ -1,8 +1,7 @@
 """YAML with the line and column of every entry, so that a mistake is shown where it was written.
 
-Scalars are read as YAML 1.2 reads them: `14:00` is a text and not 840 minutes, `no` is a text, `1e-9` is a number, a
-date is a text. Underscores may group the digits of a whole number. Keys are always texts. A key that stands twice is
-refused.
+Scalars follow YAML 1.2: `14:00` is a string and not 840 minutes, `no` is a string, `1e-9` is a number, a date is a
+string. Underscores may group the digits of a whole number. Keys are always strings. A duplicate key is refused.
 """
 
 from __future__ import annotations

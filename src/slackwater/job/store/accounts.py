@@ -1,15 +1,15 @@
-"""What a run has taken, all of it: CPU and wall time of Python and of every process it started, by phase.
+"""The account of a run: CPU and wall time of Python and of every process it started, by phase.
 
-A meter reads the processes whenever the phase changes, and charges what they took since to the phase that ends. Phases
-nest: an inner one is charged alone. So the phases of an account add up to the whole, and nothing is counted twice. What
-no function claims for a phase goes to the one around it.
+A meter reads the processes whenever the phase changes, and charges what they used since then to the phase that ends.
+Phases nest: time in an inner phase is not charged to the outer one. The phases of an account add up to the whole, and
+nothing is counted twice. Code without a phase of its own is charged to the phase around it.
 
 A command has one meter, from the start of its process to its end. Several runs of a command follow one another on it:
 the first is charged with the start, each with what came since the run before, the last with the end. A run that a
 Python program asks for is metered from the call to its return. CPU is that of the process as a whole: threads that work
 on something else at the same time count too.
 
-An account lies beside its run's manifest and is no part of what is committed: a crash may lose it, nothing else.
+An account is stored beside its run's manifest and is not part of the commit: a crash may lose it, and nothing else.
 """
 
 from __future__ import annotations

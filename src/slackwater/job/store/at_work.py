@@ -1,4 +1,4 @@
-"""Who is at work on a job, since when, and at what: from its lock and from what a run has written so far."""
+"""Who is running a job, since when, and which step: from its lock and from what the run has written so far."""
 
 from __future__ import annotations
 

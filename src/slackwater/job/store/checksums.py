@@ -1,7 +1,7 @@
-"""Checksums by which a data file is known again: of all its bytes, or of those that say most about the rest.
+"""Checksums that identify a data file: of all its bytes, or of those that depend on the rest.
 
 A parquet or ORC file ends with a footer that holds offsets, sizes and ranges of everything before it, so a file with
-other rows nearly always has another footer. A text file has nothing of the kind: only all its bytes tell.
+other rows nearly always has another footer. A text file has no footer, so all its bytes are read.
 """
 
 from __future__ import annotations

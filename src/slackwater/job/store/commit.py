@@ -1,8 +1,8 @@
 """The commit of a run: its manifest is created, never replaced.
 
-Of two processes that work on the same run, be it that one of them has lost the lock and does not know it yet, one
-commits it and the other is refused. Where a run is done again, because its manifest is damaged or its answer is lost,
-the manifest that was there when the work began is set aside first; any other is left alone.
+If two processes work on the same run, because one has lost the lock and does not know it yet, one commits it and the
+other is refused. If a run is repeated, because its manifest is damaged or its answer is lost, the manifest that existed
+when the work began is set aside first; any other manifest is left alone.
 """
 
 from __future__ import annotations

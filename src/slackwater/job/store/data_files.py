@@ -1,4 +1,4 @@
-"""The files that runs wrote: recorded with size and checksum, and found again whole, or not."""
+"""The files that runs wrote, recorded with size and checksum, and the check that they are complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a file comes into being: in full or not at all, and at the place of another only where that is meant."""
+"""Atomic writes: a file appears complete or not at all, and replaces another only where that is intended."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """One process at a time changes the files of a job: a file lock (`flock`) that is held for a moment.
 
-The system releases it when a process ends, however it ends. A process that is stopped while it holds the guard keeps
-it, so others wait for a limited time only, and are then told who has it: whoever takes the guard writes its name into
-the file. Some network file systems have no `flock`; there the guard keeps nobody out.
+The system releases it when a process ends, however it ends. A suspended process keeps the guard, so others wait for a
+limited time only and then name the holder: whoever takes the guard writes its name into the file. Some network file
+systems have no `flock`; there the guard has no effect.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a committed run is: one file that says which inputs it read, which states it left and what it delivered.
 
-A run exists from the moment its manifest does, and the manifest is created in one step (see `commit.py`); all its
-answers with it. It carries a checksum of itself, so that half a manifest is no manifest.
+A run and all its answers exist from the moment its manifest does, and the manifest is created atomically (see
+`commit.py`). It contains a checksum of itself, so a truncated manifest is recognized.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Who a process is: its number, told apart from the same number on another machine, in a container or at another time.
+"""The identity of a process: its number, distinguished from the same number on another machine, in a container or at
+another time.
 
 A host name and a process number do not say enough: containers of one image often share the name, and all of them have
 a process 1. Linux tells more: the boot of the machine, the namespace in which the number is counted, and when the

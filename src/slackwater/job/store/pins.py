@@ -1,4 +1,4 @@
-"""What a run reads, file by file: pinned before it starts, the same however often it is repeated.
+"""The pinned input files of a run: recorded before it starts, and the same however often it is repeated.
 
 Files that appear below a source's directory are its arrival; the files of earlier runs are not looked at again. A
 pinned file that has vanished or changed since is named, because nothing computed from it could be checked any more.

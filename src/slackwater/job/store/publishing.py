@@ -1,4 +1,4 @@
-"""The last answer of a query becomes the one that its output shows."""
+"""Publishes the last answer of a query: its output path shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How files of a job go: a directory by one rename first, so that none is ever seen with some of its files."""
+"""Removal of a job's files: a directory is renamed first, so that nobody sees it with only some of its files."""
 
 from __future__ import annotations
 
