@@ -78,7 +78,7 @@ def test_what_was_measured_can_be_gone_on_with() -> None:
     assert choices_from_json(told) == {each.query: each for each in BENCH.choices}
     wrongs: list[object] = [{}, [], {"queries": [{"query": "q1"}]}, {"queries": [{"query": "q1", "error": None}]}]
     for wrong in wrongs:
-        with pytest.raises(UserError, match="no result of `bench choice`"):
+        with pytest.raises(UserError, match="not a result of `bench choice`"):
             choices_from_json(wrong)
 
 

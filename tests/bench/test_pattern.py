@@ -38,9 +38,9 @@ def test_retracting_presets_name_the_tables() -> None:
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("60/x", "is no arrival pattern"),
-        ("60/", "is no arrival pattern"),
-        ("r=big", "is no arrival pattern"),
+        ("60/x", "is not an arrival pattern"),
+        ("60/", "is not an arrival pattern"),
+        ("r=big", "is not an arrival pattern"),
         ("r=0", "divides nothing in two"),
         ("-1/2", "are not shares"),
         ("0/0", "are not shares"),

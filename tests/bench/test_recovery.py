@@ -79,7 +79,7 @@ def test_what_was_measured_can_be_gone_on_with() -> None:
     assert recoveries_from_json(told) == {each.query: each for each in BENCH.recoveries}
     wrongs: list[object] = [{}, [], {"queries": [{"query": "q1", "error": None, "table": "t", "days": {MISSED: {}}}]}]
     for wrong in wrongs:
-        with pytest.raises(UserError, match="no result of `bench recovery`"):
+        with pytest.raises(UserError, match="not a result of `bench recovery`"):
             recoveries_from_json(wrong)
 
 

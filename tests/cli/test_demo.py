@@ -96,7 +96,7 @@ def test_a_demo_that_was_interrupted_is_replaced(tmp_path: Path, monkeypatch: py
 def test_takes_no_place_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "demo").write_text("mine", encoding="utf-8")
     assert main([*SMALL, "--directory", str(tmp_path / "demo")]) == FAILED
-    assert "there is something here that is no demo" in capsys.readouterr().err
+    assert "this directory contains something that is not a demo" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("here")
@@ -105,6 +105,6 @@ def test_takes_no_place_of_others(tmp_path: Path, capsys: pytest.CaptureFixture[
     (tmp_path / "demo" / "thesis.txt").write_text("mine", encoding="utf-8")
     assert main(SMALL) == FAILED
     printed = capsys.readouterr().err
-    assert "there is something here that is no demo" in printed
+    assert "this directory contains something that is not a demo" in printed
     assert "--directory" in printed
     assert [path.name for path in (tmp_path / "demo").iterdir()] == ["thesis.txt"]

@@ -162,7 +162,7 @@ def test_no_job_file(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     [
         ("GROUP BY", "GROUP BYE", "line 2, column 56: [PARSE_SYNTAX_ERROR] Syntax error at or near 'BYE'", ""),
         ("s.price", "s.prize", "line 1, column 22: [UNRESOLVED_COLUMN.WITH_SUGGESTION]", ""),
-        ("JOIN customers c", "JOIN customer c", "`customer` is no source of this job", "did you mean `customers`?"),
+        ("JOIN customers c", "JOIN customer c", "`customer` is not a source of this job", "did you mean `customers`?"),
         ("data/customers", "data/clients", "data/clients: no such directory", "must exist"),
         ("key: s_id", "key: id", "its key names no column `id`", "there is c_id, note, price, s_id"),
     ],
@@ -185,7 +185,7 @@ def test_a_view_of_the_session_is_no_source(spark: SparkSession, job: Path, read
     try:
         rewritten(job, "JOIN customers c", "JOIN visitors c")
         assert main(["run", "--early"]) == FAILED
-        assert "`visitors` is no source of this job" in read()[1]
+        assert "`visitors` is not a source of this job" in read()[1]
     finally:
         spark.catalog.dropTempView("visitors")
 

@@ -142,7 +142,7 @@ def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -
         (["parse", "missing.sql"], "missing.sql: cannot read the query: No such file or directory"),
         (["parse", "-e", "SELECT 1", "--catalog", "missing.json"], "missing.json: no such catalog file"),
         (["parse", "--workload", "tpch", "--query", "23"], "tpch has no query 23"),
-        (["parse", "-e", "SELECT FROM WHERE"], "does not read as Spark SQL"),
+        (["parse", "-e", "SELECT FROM WHERE"], "is not valid Spark SQL"),
     ],
 )
 def test_what_cannot_be_read_fails(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,5 +53,5 @@ def test_no_master_listens(monkeypatch: pytest.MonkeyPatch) -> None:
         open_session("tests", f"spark://{HOST}:{first},{HOST}:{second}")
     assert raised.value.hint is not None
     assert "start-master.sh" in raised.value.hint
-    with pytest.raises(UserError, match="is no address of a Spark master"):
+    with pytest.raises(UserError, match="is not the address of a Spark master"):
         open_session("tests", "spark://somewhere")

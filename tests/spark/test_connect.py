@@ -77,5 +77,5 @@ def test_nobody_listens() -> None:
 
 @pytest.mark.parametrize("url", ["spark://127.0.0.1:7077", "sc:127.0.0.1", "sc://", "sc://host:port"])
 def test_no_address_of_a_server(url: str) -> None:
-    with pytest.raises(UserError, match="is no address of a Spark Connect server"):
+    with pytest.raises(UserError, match="is not the address of a Spark Connect server"):
         open_session("tests", "local[1]", url)

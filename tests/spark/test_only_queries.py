@@ -108,7 +108,7 @@ def test_what_spark_reads_must_be_declared(shelf: SparkSession, tmp_path: Path) 
             ("SELECT * FROM sales WHERE x IN (SELECT x FROM default.shelf)", "default.shelf"),
             (f"SELECT * FROM parquet.`{tmp_path}/secret`", f"parquet.{tmp_path}/secret"),
         ):
-            with pytest.raises(BindError, match=f"`{name}` is no source of this job"):
+            with pytest.raises(BindError, match=f"`{name}` is not a source of this job"):
                 check_relations(shelf, text, ["sales"])
         with pytest.raises(UnsupportedError, match=r"variable `system\.session\.kept_back`"):
             check_relations(shelf, "SELECT x + kept_back FROM sales", ["sales"])

@@ -66,7 +66,7 @@ def test_checksums_of_an_older_version_are_named(
     with pytest.raises(RunError) as read:
         run_statement(spark, write(tmp_path / "out", "SELECT * FROM stale"))
     for raised in (inferred, read):
-        assert f"this file does not fit the checksums in `{crc.name}` beside it" in raised.value.message
+        assert f"this file does not match the checksums in `{crc.name}` beside it" in raised.value.message
         assert str(raised.value.place) == str(file)
         assert f"remove `{crc.name}`" in str(raised.value.hint)
 

@@ -196,7 +196,7 @@ def test_refused_by_name(text: str, message: str) -> None:
         ("SELECT 1«) FROM sales", "`)` was not expected here"),
         ("SELECT id FORM «sales", "`sales` was not expected here"),
         ("SELECT id FROM sales «WHERE", "WHERE near `WHERE` is not complete"),
-        ("SELECT id FROM sales ORDER BY 'm' .", "this does not read as Spark SQL"),
+        ("SELECT id FROM sales ORDER BY 'm' .", "this is not valid Spark SQL"),
     ],
 )
 def test_not_sql(text: str, message: str) -> None:

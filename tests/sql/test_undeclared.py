@@ -35,5 +35,5 @@ def test_what_is_declared(text: str) -> None:
 def test_what_is_not(text: str, name: str, place: str) -> None:
     with pytest.raises(BindError) as refused:
         check_declared(text, ["sales", "returns"], "q.sql")
-    assert refused.value.message == f"`{name}` is no source of this job"
+    assert refused.value.message == f"`{name}` is not a source of this job"
     assert str(refused.value.place) == place

@@ -27,7 +27,7 @@ def test_a_time_in_minutes(name: str, told: int | None) -> None:
 def test_what_looks_like_a_time_and_is_none(name: str) -> None:
     assert minutes(name) is None
     assert is_mistaken(name)
-    with pytest.raises(UserError, match="is no time of the clock"):
+    with pytest.raises(UserError, match="is not a clock time"):
         Timeline.of([name])
 
 

@@ -186,7 +186,7 @@ def choices_from_json(told: object) -> dict[str, Choice]:
                     None if entry["text_off"] is None else float(entry["text_off"]),
                 )
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise UserError("this is no result of `bench choice`", hint="leave out --resume to begin anew") from None
+        raise UserError("this is not a result of `bench choice`", hint="omit --resume to start over") from None
     return found
 
 

@@ -145,7 +145,7 @@ def write_job(directory: Path, scale_factor: float) -> tuple[int, ...]:
         for run, each in enumerate(changes, start=1):
             pq.write_table(each.inserts, _coming(directory, run))
     except (OSError, pa.ArrowException) as error:
-        hint = "name another directory with --directory"
+        hint = "choose another directory with --directory"
         raise UserError(f"the demo cannot be written: {error}", place=Place(str(directory)), hint=hint) from None
     return rows
 
@@ -156,8 +156,8 @@ def _check_room(directory: Path) -> None:
     if not directory.exists() or (directory.is_dir() and not any(directory.iterdir())):
         return
     if not job.is_file() or not job.read_text(encoding="utf-8", errors="replace").startswith(MARK):
-        hint = "nothing was written: name another one with --directory"
-        raise UserError("there is something here that is no demo", place=Place(str(directory)), hint=hint)
+        hint = "nothing was written; choose another directory with --directory"
+        raise UserError("this directory contains something that is not a demo", place=Place(str(directory)), hint=hint)
 
 
 def _coming(directory: Path, run: int) -> Path:

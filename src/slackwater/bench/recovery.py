@@ -154,7 +154,7 @@ def recoveries_from_json(told: object) -> dict[str, Recovery]:
                 days = {mishap: None if day is None else _lived(day) for mishap, day in entry["days"].items()}
                 found[entry["query"]] = Recovery(entry["query"], entry["table"], days)
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise UserError("this is no result of `bench recovery`", hint="leave out --resume to begin anew") from None
+        raise UserError("this is not a result of `bench recovery`", hint="omit --resume to start over") from None
     return found
 
 

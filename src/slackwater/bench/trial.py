@@ -90,7 +90,7 @@ class Cost:
     @classmethod
     def checked(cls, cpu_s: float | None, total_cpu_s: float | None, wall_s: float | None) -> Cost:
         if cpu_s is None or total_cpu_s is None or wall_s is None:
-            raise UserError("this Spark does not say what work costs", hint="benchmarks need the driver at hand")
+            raise UserError("this Spark does not report CPU time", hint="benchmarks need a local driver")
         return cls(cpu_s, total_cpu_s, wall_s)
 
 

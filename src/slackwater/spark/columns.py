@@ -37,7 +37,7 @@ def columns_of_files(
         raise UserError(
             f"Spark cannot read these files as {format}: {found.message}",
             place=found.place or Place(directory),
-            hint=found.hint or "mend or take away what is broken, then run again",
+            hint=found.hint or "fix or remove the damaged files, then run again",
         ) from None
 
 
@@ -59,7 +59,7 @@ def files_of_table(session: SparkSession, name: str) -> TableFiles:
     except AnalysisException as error:
         raise BindError((error.getMessage() or str(error)).strip().splitlines()[0]) from None
     if found.get("Type") == "VIEW" or "Location" not in found:
-        raise UserError(f"`{name}` is no table of files", hint="name a table that is stored, or give a `path`")
+        raise UserError(f"`{name}` is not a table of files", hint="name a table that is stored, or give a `path`")
     directory = found["Location"].removeprefix("file:").rstrip("/")
     directory = "/" + directory.lstrip("/")
     local = ["/" + file.removeprefix("file:").lstrip("/") for file in files]

@@ -111,9 +111,9 @@ def _check_listening(url: str) -> None:
     except ValueError:
         host, port = None, CONNECT_PORT
     if host is None or not url.startswith("sc://"):
-        raise UserError(f"`{url}` is no address of a Spark Connect server", hint="write it as sc://host:15002")
+        raise UserError(f"`{url}` is not the address of a Spark Connect server", hint="write it as sc://host:15002")
     if problem := _silence(host, port):
-        hint = "start one with `$SPARK_HOME/sbin/start-connect-server.sh`, or mend `spark: {connect: ...}`"
+        hint = "start one with `$SPARK_HOME/sbin/start-connect-server.sh`, or correct `spark: {connect: ...}`"
         raise MachineError(f"no Spark Connect server listens at {host}:{port}: {problem}", hint=hint)
 
 
@@ -124,12 +124,12 @@ def _check_master(master: str) -> None:
     problems = []
     for host, _, port in (address.rpartition(":") for address in master.removeprefix("spark://").split(",")):
         if not host or not port.isdigit():
-            raise UserError(f"`{master}` is no address of a Spark master", hint="write it as spark://host:7077")
+            raise UserError(f"`{master}` is not the address of a Spark master", hint="write it as spark://host:7077")
         problem = _silence(host.strip("[]"), int(port))
         if problem is None:
             return
         problems.append(f"{host}:{port}: {problem}")
-    hint = "start one with `$SPARK_HOME/sbin/start-master.sh`, or mend `spark: {master: ...}`"
+    hint = "start one with `$SPARK_HOME/sbin/start-master.sh`, or correct `spark: {master: ...}`"
     raise MachineError(f"no Spark master listens at {'; '.join(problems)}", hint=hint)
 
 

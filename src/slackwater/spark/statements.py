@@ -68,7 +68,7 @@ def run_statement(session: SparkSession, sql: str) -> DataFrame:
 def _check_no_variables(session: SparkSession, sql: str) -> None:
     """Refuses a statement in which this session would put values at `${x}`, for example in the name of a column."""
     if "${" in sql and session.conf.get(SUBSTITUTION) != "false":
-        hint = f"set `{SUBSTITUTION}` to false in the session that you hand in"
+        hint = f"set `{SUBSTITUTION}` to false in the session that you pass in"
         raise UnsupportedError("this session replaces `${…}` in statements, which may name another file", hint=hint)
 
 
@@ -111,7 +111,7 @@ def _stale_checksums(directory: str, name: str) -> RunError:
     """The error for a file and a `.crc` beside it, one of which is of another version or damaged."""
     crc = f".{name}.crc"
     return RunError(
-        f"this file does not fit the checksums in `{crc}` beside it",
+        f"this file does not match the checksums in `{crc}` beside it",
         place=Place(f"{directory}{name}"),
         hint=f"if the file is good, it was replaced: remove `{crc}`; if not, replace it by a good one",
     )
@@ -208,7 +208,7 @@ def _of_task(error: UserError, task: Task) -> UserError:
     full = _NO_ROOM.search(f"{error.message} {error.hint}")
     if full is not None and task.writes is not None:
         place = error.place or Place(task.writes)
-        hint = "make room there, and where Spark spills (`spark.local.dir`); then the run can start over"
+        hint = "free space there, and where Spark spills (`spark.local.dir`); then run again"
         return RunError(f"step `{task.name}` cannot be written: {full[0]}", place=place, hint=hint)
     return type(error)(f"step `{task.name}`: {error.message}", place=error.place, hint=error.hint)
 

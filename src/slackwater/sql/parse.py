@@ -41,7 +41,7 @@ def parse(text: str, file: str | None = None, replaced: Sequence[Replaced] = ())
         raise places.token_error(fault) from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         # Over some texts that are no SQL, sqlglot stumbles instead of saying so.
-        raise ParseError("this does not read as Spark SQL", place=Place(file)) from None
+        raise ParseError("this is not valid Spark SQL", place=Place(file)) from None
     statements = [s for s in read if s is not None and not isinstance(s, exp.Semicolon)]
     if not statements:
         raise ParseError("there is no query here", place=Place(file), hint="write a SELECT, VALUES or WITH … SELECT")
@@ -97,7 +97,7 @@ class _Places:
         column = end - len(near) + 1 if isinstance(end, int) and "\n" not in near else None
         place = Place(self.file, line if isinstance(line, int) else None, column)
         what = _in_our_words(str(first.get("description") or ""), near)
-        return ParseError(f"this does not read as Spark SQL: {what}", place=place)
+        return ParseError(f"this is not valid Spark SQL: {what}", place=place)
 
     def token_error(self, fault: TokenError) -> UserError:
         missing = re.fullmatch(r"Missing (.+) from \d+:(\d+)", str(fault.__cause__), re.DOTALL)
@@ -105,7 +105,7 @@ class _Places:
             return ParseError(f"what starts here lacks its closing {missing[1]}", place=self.at(int(missing[2])))
         if (comment := self.text.rfind("/*")) > self.text.rfind("*/"):
             return ParseError("the comment that starts here is not closed", place=self.at(comment))
-        return ParseError("this does not read as Spark SQL", place=Place(self.file))
+        return ParseError("this is not valid Spark SQL", place=Place(self.file))
 
 
 def _in_our_words(description: str, near: str) -> str:

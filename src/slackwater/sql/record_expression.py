@@ -15,7 +15,7 @@ def refusal(text: str) -> str | None:
     try:
         query = parse(f"SELECT ({text}\n) FROM record")
     except UserError as error:
-        return f"is not Spark SQL ({error.message.removeprefix('this does not read as Spark SQL: ')})"
+        return f"is not Spark SQL ({error.message.removeprefix('this is not valid Spark SQL: ')})"
     if not isinstance(query, exp.Select) or len(query.expressions) != 1 or len(list(query.find_all(exp.From))) != 1:
         return "is not one expression"
     if any(query.args.get(clause) for clause in ("where", "group", "having", "order", "limit", "joins", "laterals")):

@@ -35,7 +35,7 @@ def check_declared(text: str, sources: Iterable[str], file: str | None = None) -
 
 def undeclared(name: str, sources: Iterable[str], place: Place) -> BindError:
     """The refusal of a table that is no source."""
-    return BindError(f"`{name}` is no source of this job", place=place, hint=did_you_mean(name, sources))
+    return BindError(f"`{name}` is not a source of this job", place=place, hint=did_you_mean(name, sources))
 
 
 def is_readable(text: str) -> bool:

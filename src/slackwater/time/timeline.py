@@ -39,7 +39,7 @@ class Timeline:
         _check_clock(names)
         prices = tuple(float(w) for w in weights) if weights is not None else (1.0,) * len(names)
         if len(prices) != len(names):
-            raise UserError(f"{len(prices)} weights for {len(names)} runs", hint="one weight a run")
+            raise UserError(f"{len(prices)} weights for {len(names)} runs", hint="give one weight for each run")
         if any(not w >= 0 for w in prices):
             raise UserError("a weight is negative or not a number", hint="weights are prices: zero or more")
         if not isinstance(deliver, Mapping):
@@ -84,12 +84,12 @@ class Timeline:
 def _check_clock(names: tuple[str, ...]) -> None:
     """Times of the clock are right, in order and not mixed with names, for runs are due by them."""
     for name in filter(is_mistaken, names):
-        raise UserError(f"{name} is no time of the clock", hint="write hours and minutes, from 0:00 to 24:00")
+        raise UserError(f"{name} is not a clock time", hint="write hours and minutes, from 0:00 to 24:00")
     times = [name for name in names if minutes(name) is not None]
     if times and len(times) < len(names):
         other = next(name for name in names if minutes(name) is None)
         hint = "write every run as a time such as 14:00, or none"
-        raise UserError(f"the schedule mixes times of the clock, {times[0]}, with names, {other}", hint=hint)
+        raise UserError(f"the schedule mixes clock times, {times[0]}, with names, {other}", hint=hint)
     if len({minutes(name) for name in times}) < len(times):
         twice = next(b for a, b in pairwise(sorted(times, key=_minutes)) if minutes(a) == minutes(b))
         raise UserError(f"the schedule has {twice} twice")

@@ -120,7 +120,7 @@ def parse_pattern(text: str, schema: Schema) -> ArrivalPattern:
             return ArrivalPattern(shares=tuple(float(share.strip().removesuffix("%")) for share in text.split("/")))
     except ValueError:
         hint = "give shares such as 60/20/20, a ratio such as r=4, or a name such as delta-big"
-        raise UserError(f"`{text}` is no arrival pattern", hint=hint) from None
+        raise UserError(f"`{text}` is not an arrival pattern", hint=hint) from None
     return preset(text, schema)
 
 

@@ -286,7 +286,7 @@ def _measured(session: Session, name: str, step: Step, answer: Path, rows: int) 
         run_statement(session, f"RESET {SENDING}")
     cpu = measured.result.cpu_s
     if cpu is None:
-        hint = "over Spark Connect nobody says what a statement took; calibrate with a master of the same cluster"
-        raise UserError("this Spark does not say what work costs", hint=hint)
+        hint = "it is not available with Spark Connect; calibrate with a master of the same cluster"
+        raise UserError("this Spark does not report CPU time", hint=hint)
     process = after - before if before is not None and after is not None else None
     return Trial(name, step.bill, cpu, process, step.reads() == ("slackwater_few",))
