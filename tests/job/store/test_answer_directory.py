@@ -38,7 +38,7 @@ def test_a_path_that_is_taken_is_left_alone(answers: AnswerDirectory, tmp_path: 
         case _:
             answers.output.symlink_to(tmp_path / "nowhere")
     for refused in (answers.check, lambda: answers.publish("1-1-a")):
-        with pytest.raises(UserError, match="something here that Slackwater did not write") as raised:
+        with pytest.raises(UserError, match="something that Slackwater did not write") as raised:
             refused()
         assert str(raised.value.place) == str(answers.output)
     assert answers.shown is None

@@ -79,7 +79,7 @@ class Cycle:
         except UnicodeDecodeError:
             raise StateError("this file is damaged: it is not text", place=place, hint=BEGIN_AGAIN) from None
         if checksum_of(text) != (record.revisions[-1].plan if record.revisions else record.plan):
-            raise StateError("this file is damaged: its checksum does not fit", place=place, hint=BEGIN_AGAIN)
+            raise StateError("this file is damaged: its checksum does not match", place=place, hint=BEGIN_AGAIN)
         return _plan_of(text, str(file))
 
     def write_plan(self, plan: Plan, revision: int = 1) -> str:
