@@ -1,4 +1,4 @@
-"""One readable SQL text a step."""
+"""The readable SQL text of a step."""
 
 from __future__ import annotations
 

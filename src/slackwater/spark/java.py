@@ -2,8 +2,8 @@
 
 `find_java` looks at JAVA_HOME, then at `java` on PATH, then at the one that set-up installed into this Python
 environment. A Java is usable when it starts and is recent enough; the first usable one wins, and the reasons for
-passing over the others are kept for the message. `ensure_java` is the set-up half, also run as
-`python -m slackwater.spark.java --ensure`: it installs a Java only when none is usable.
+passing over the others are kept for the message. `ensure_java` is the set-up half, also run as `python -m
+slackwater.spark.java --ensure`: it installs a Java only when none is usable.
 
 Spark 4 starts its JVM with a request for an incubator module that small runtimes leave out, although Spark works
 without it. `wrap_runtime` puts such a runtime behind a `bin/java` that drops the request. A Java without that module

@@ -1,9 +1,9 @@
-"""What was counted of a source, batch by batch of its files, and what batches say together.
+"""The statistics of a source, counted by batches of its files and merged for the planner.
 
-Files that arrive together are counted together, once. A batch is known by the files it was counted from: one that has
-changed since makes it void, one that has gone does not, while most of it is there. Batches merge into one, which is
-what the planner goes by: rows add up, sketches unite, bounds and frequent values are weighed by rows. The file that
-keeps them is no part of the job's truth: where it is damaged, or of another version, everything is counted again.
+Files that arrive together are counted together, once. A batch is identified by its files: if one changes, the batch is
+invalid; if some vanish, it stays valid while most of it is left. In a merge, rows are added, sketches are united,
+quantiles and frequent values are weighted by rows. The file that stores them can be lost without harm: if it is
+damaged, or of another version, everything is counted again.
 """
 
 from __future__ import annotations

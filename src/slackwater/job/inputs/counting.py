@@ -1,8 +1,8 @@
-"""Counts what has not been counted yet: footers first, then one pass through Spark over new files only.
+"""Counts new files: footers first, then one pass through Spark.
 
-Files are counted by arrival: those that a run of the cycle is pinned to together, those that no run has read yet
-together. Many rows are not all looked at: different values are counted in `MOST_SEEN` rows of an arrival at most,
-frequent values and bounds looked for in `MOST_SAMPLED`.
+Files are counted by arrival: those that a run of the cycle is pinned to together, and those that no run has read yet
+together. Large arrivals are sampled: distinct values are counted in at most `MOST_SEEN` rows, frequent values and
+quantiles in `MOST_SAMPLED`.
 """
 
 from __future__ import annotations

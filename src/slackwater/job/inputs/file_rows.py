@@ -1,8 +1,8 @@
-"""How many rows text files have: counted once, remembered by file.
+"""The row counts of text files, stored by file.
 
-A CSV or JSON file does not say how many rows it has, and its size does not tell. Spark counts them, with the options by
-which the source is read. The file that remembers is no part of the job's truth: where it is damaged, or of another
-version, or a source is read otherwise than before, files are counted again.
+A CSV or JSON file does not state its number of rows. Spark counts them once, with the options that the source is read
+with. The file that stores the counts can be lost without harm: if it is damaged, of another version, or the options of
+a source change, files are counted again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What parquet files say of their columns without being read: nulls, least and greatest value.
+"""Column statistics from parquet footers: NULLs, least and greatest value.
 
-Only what every part of every file says is believed. Text and binary columns have ends too, but cut off by many
+A value is used only if every part of every file states it. Text and binary columns have ends too, but cut off by many
 writers and of no use to the planner, which measures ranges of numbers, dates and times. Checks of promises ask for
 bounds only (`file_facts`), and a text that was cut off still is one.
 """

@@ -1,8 +1,8 @@
 """Whether a file in a source's directory can be data: a README, or a file of another format, is named and refused.
 
-A file is never passed over in silence, for it might be data. Parquet and ORC files are known by their first bytes. A
-text file has none, so only what is certain is refused: other formats by their first bytes, documents by their names.
-So are files that Spark would read by checksums of an older version.
+A file is never ignored without a message, because it might be data. Parquet and ORC files are recognized by their first
+bytes. A text file has none, so only what is certain is refused: other formats by their first bytes, documents by their
+names. So are files that Spark would read by checksums of an older version.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What sources promise, by their word in the job file, and what of it has been checked already.
+"""The promises of sources, as the job file declares them, and which files have been checked.
 
-A promise is checked once: which files are known to keep what their source promises lies in a record beside the job,
-batch by batch in the order in which they arrived. It is no part of the job's truth. Where it is lost or damaged, or the
-promises are others, everything is checked again.
+A promise is checked once per file. The checked files are recorded with the job, batch by batch in order of arrival. The
+record can be lost without harm: if it is missing or damaged, or the promises change, everything is checked again.
 """
 
 from __future__ import annotations

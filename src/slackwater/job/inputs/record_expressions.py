@@ -1,4 +1,4 @@
-"""The expressions that a job file states over records: analysed by Spark, mistakes with their place in the file."""
+"""The expressions of a job file over records, analyzed by Spark; mistakes are reported with their place in the file."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Pinned files that were replaced: taken as they are now, and everything that stood on them computed again.
+"""Accepts pinned files that were replaced; everything that depends on them is computed again.
 
-The runs from the first one that is pinned to such a file are done again, by the next `slackwater run`, from their pins.
-Their manifests are set aside, the last one first, and only then the pins are written anew. So a crash in between leaves
-pins that do not fit the files, and no run goes on from them; the same command finishes what was begun.
+All runs from the first one that is pinned to such a file are repeated by the next `slackwater run`, from their pins.
+Their manifests are set aside, the last one first, and then the pins are rewritten. After a crash in between, pins do
+not match the files and no run continues from them; the same command finishes the work.
 """
 
 from __future__ import annotations

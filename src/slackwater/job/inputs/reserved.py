@@ -1,4 +1,4 @@
-"""Names of columns that are Slackwater's own, and that no source may have."""
+"""Reserved column names, which no source may have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts the rows of text files that were not counted yet; files that say their rows themselves are left alone."""
+"""Counts the rows of new text files; files that state their rows are not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The inputs of a run, fixed once: what is new since the runs before it, and that nothing old has changed."""
+"""The inputs of a run, pinned once: the files that are new since earlier runs, and a check that no earlier file has
+changed."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Upserts as a job keeps them: the exact changes of every run, as a state beside those of the plan.
+"""Changelogs of upserts: the exact changes of every run, as a state in addition to those of the plan.
 
 A run that finds new records of such a source computes its changelog first: a step of its own, whose rows are a state.
 Versions and changes of the table are then read from the changelogs, as steps need them. A changelog that is lost is
-computed again from the records of its run and the changelogs before it. What they must come to is defined by the
-records alone (`engine.upserts`), and `verify` goes by that.
+computed again from the records of its run and the changelogs before it. Their meaning is defined by the records alone
+(`compile/upserts.py`), and `verify` uses that definition.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a job's own cycles have counted, for the estimates of its next plans.
+"""Row counts of a job's earlier cycles, for the estimates of its next plans.
 
-Nothing is kept beside the manifests: they say what each source brought and how many rows each step has left, and of
-what. A manifest that is damaged ends what is known of its cycle; so does a run that is still to come.
+They come from the manifests alone: these state what each source brought and how many rows each step left. The history
+of a cycle ends at a damaged manifest, or at a run that is still to come.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""What a job's sources are expected to bring, by the job's own history.
+"""Forecasts of what a job's sources bring, from the job's own history.
 
-A cycle that went through is a day. Only what its manifests count is looked at, so nothing is read and Spark is not
-needed.
+Each complete cycle is one day. Only its manifests are read, so Spark is not needed.
 """
 
 from __future__ import annotations

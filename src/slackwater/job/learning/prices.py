@@ -1,8 +1,9 @@
-"""What work costs on a job's cluster: the prices that `calibrate` fitted and that the job's own runs refine.
+"""The prices of work on a job's cluster: fitted by `calibrate` and refined by the job's own runs.
 
-They lie beside the job, with the observations that they were fitted to, and are told apart by cluster: a job that moves
-to another starts from the built-in rates. After every committed run its steps join the observations, the latest ones
-stay, and the prices are fitted again. A plan is made with the prices of the file as it lies then, and keeps them.
+They are stored with the job and with the observations that they were fitted to. They belong to one cluster: a job that
+moves to another starts from the built-in rates. After every committed run its steps are added to the observations, the
+latest ones are kept, and the prices are fitted again. A plan is made with the prices that are stored at that time, and
+keeps them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Regret: what a cycle has cost, beside the best that is known of the same inputs.
+"""Regret: the cost of a cycle, compared with the best alternative known for the same inputs.
 
 Costs are executor CPU at the prices of the runs, as the planner compares them; what it takes to check promises is no
 part of it, for every plan takes that. What else could have been done is known

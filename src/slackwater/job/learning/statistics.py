@@ -1,4 +1,4 @@
-"""What a job's planner knows of the data: what is there, what is expected, what earlier cycles brought.
+"""The statistics that a job is planned with: counted rows, expected arrivals, and what earlier cycles brought.
 
 Rows that are there are counted. What later runs bring is what the job file expects; where it says nothing, what
 earlier cycles let expect, in proportion to what is there; where there are none, as much at every run. How columns are

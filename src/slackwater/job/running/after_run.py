@@ -1,4 +1,4 @@
-"""Verification after a run, where the job file asks for it: `verify: {after: each run, sample: 1%}`.
+"""Verification after a run, if the job file asks for it: `verify: {after: each run, sample: 1%}`.
 
 A run is committed and its answers are shown before they are compared. Answers that differ stop the command with an
 error that names the rows; they stay delivered, and the verdict is kept beside the run, for `status` and `history`.

@@ -1,7 +1,7 @@
-"""How answers become files, and are read back: what Spark would lose in text files by default is kept.
+"""Writing and reading of answer files, with options that keep what Spark would lose in text files by default.
 
-Spark's CSV cuts spaces off and quotes by a backslash, which few readers know; its CSV and JSON round timestamps to
-milliseconds. NULL and the empty text are told apart in CSV, as nothing and as `""`.
+Spark's CSV trims spaces and quotes with a backslash, which few readers support; its CSV and JSON round timestamps to
+milliseconds. In CSV, NULL is written as nothing and the empty string as `""`.
 """
 
 from __future__ import annotations

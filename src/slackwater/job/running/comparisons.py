@@ -1,4 +1,4 @@
-"""What runs have delivered, held against the batch query: compared, and measured beside it."""
+"""Delivered answers compared with the batch query, and its measured cost."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""States that look whole and are not: found by reading every byte, once Spark has failed over them.
+"""Finds damaged states by reading every byte, after Spark has failed to read them.
 
-Before a run only the lengths of files and checksums of their footers and of a sample are looked at, for that costs
-little. Spark notices the rest while it reads: parquet and, on a local disk, a file of checksums beside each data file,
+Before a run only the lengths of files and checksums of their footers and of a sample are checked, because that is
+cheap. Spark notices the rest while it reads: parquet and, on a local disk, a file of checksums beside each data file,
 which Hadoop writes and verifies.
 """
 

@@ -1,4 +1,5 @@
-"""The runs of a cycle, one after the other: chosen, done, shown, learned from, compared and accounted for."""
+"""Executes the runs of a cycle in order: each is worked out, executed, published, learned from, verified and accounted
+for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that is interrupted (Ctrl-C, SIGTERM) says what of it is committed."""
+"""An interrupted run (Ctrl-C, SIGTERM) reports whether it is committed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """One run on Spark, and the manifest that commits it.
 
 Everything is written to new directories, so a run that fails or is killed leaves nothing that anyone would read. The
-manifest comes last, after all that it names is on the disk, so a power cut takes the run or nothing.
+manifest comes last, after everything that it names is on disk, so after a power cut either the whole run exists or
+nothing.
 """
 
 from __future__ import annotations

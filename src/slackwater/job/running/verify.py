@@ -1,4 +1,4 @@
-"""Is the answer the batch answer? The query's own text on the pinned inputs, compared with what was delivered."""
+"""Verification: the query's own text on the pinned inputs, compared with the delivered answer."""
 
 from __future__ import annotations
 
