@@ -69,7 +69,8 @@ def test_spark_tests_keep_to_one_worker_and_start_first(project: Path) -> None:
 def test_rotating_tests_are_those_of_the_day(project: Path) -> None:
     text = run(project, **{DAY_VARIABLE: "2026-11-16"})
     assert f"{DAY_VARIABLE}=2026-11-16" in text
-    assert ran(project) == {number for number in range(7) if number % 3 == date(2026, 11, 16).toordinal() % 3}
+    assert ran(project) == {*Tier(date(2026, 11, 16)).share("tests/test_it.py::test_in_turn", range(7), 3)}
+    assert len(ran(project)) < 7
 
 
 def test_all_tests_run_where_all_are_asked_for_or_one_is_named(project: Path) -> None:
@@ -83,9 +84,15 @@ def test_all_tests_run_where_all_are_asked_for_or_one_is_named(project: Path) ->
 
 def test_a_share_is_whole_over_its_days() -> None:
     items = list(range(10))
-    days = [Tier(date(2026, 11, day)).share(items, 4) for day in range(1, 5)]
-    assert sorted(item for chosen in days for item in chosen) == items
-    assert Tier(None).share(items, 4) == items
+    for cases in (items, items[:1]):
+        days = [Tier(date(2026, 11, day)).share("test", cases, 4) for day in range(1, 5)]
+        assert sorted(item for chosen in days for item in chosen) == cases
+    assert Tier(None).share("test", items, 4) == items
+
+
+def test_tests_of_one_case_have_days_of_their_own() -> None:
+    today = Tier(date(2026, 11, 16))
+    assert 10 < sum(len(today.share(f"test_{number}", [number], 3)) for number in range(60)) < 30
 
 
 def test_a_day_that_is_none_is_refused() -> None:

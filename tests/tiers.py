@@ -1,6 +1,7 @@
 """The tiers of the tests: `make test` runs the cases of a day, `make test-all` every case.
 
-A test that is marked `rotating(n)` runs one n-th of its cases, another one each day, so that n days run all of them.
+A test that is marked `rotating(n)` runs one n-th of its cases, another one each day, so that n days run all of them; a
+test of one case runs every n-th day. Tests begin on different days, by their names: all days take about as long.
 The day is the date of today (UTC), or `SLACKWATER_TESTS_DAY=2026-11-16`; `SLACKWATER_TESTS_ALL=1` runs all cases.
 """
 
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from itertools import groupby
 from typing import TypeVar
+from zlib import crc32
 
 import pytest
 
@@ -37,9 +39,11 @@ class Tier:
         except ValueError:
             raise pytest.UsageError(f"{DAY_VARIABLE}={text} is no date; write it as 2026-11-16") from None
 
-    def share(self, cases: Sequence[T], parts: int) -> list[T]:
-        """One part of the cases, or all."""
-        return list(cases) if self.day is None else list(cases[self.day.toordinal() % parts :: parts])
+    def share(self, name: str, cases: Sequence[T], parts: int) -> list[T]:
+        """One part of the cases of the test of this name, or all."""
+        if self.day is None:
+            return list(cases)
+        return list(cases[(self.day.toordinal() + crc32(name.encode())) % parts :: parts])
 
     def __str__(self) -> str:
         if self.day is None:
@@ -50,8 +54,8 @@ class Tier:
 def cases_of(tier: Tier, items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """The tests of a tier; of those that are marked `rotating`, the share of the day, function by function."""
     chosen: list[pytest.Item] = []
-    for _, cases in groupby(items, key=lambda item: item.nodeid.partition("[")[0]):
+    for name, cases in groupby(items, key=lambda item: item.nodeid.partition("[")[0]):
         found = list(cases)
         marker = found[0].get_closest_marker("rotating")
-        chosen += tier.share(found, marker.args[0]) if marker else found
+        chosen += tier.share(name, found, marker.args[0]) if marker else found
     return chosen

@@ -154,6 +154,7 @@ def test_killed_while_everything_is_cleaned(tmp_path: Path) -> None:
     assert room.answer() == ANSWERS[3]
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.spark
 @pytest.mark.parametrize("seed", range(DEATHS_ON_SPARK))
 def test_killed_on_spark(tmp_path: Path, spark: Session, undisturbed: tuple[list[str], set[str]], seed: int) -> None:

@@ -18,6 +18,7 @@ from slackwater.spark.session import Session
 SMALL = ("--rows", "5000", "--repeat", "1")
 
 
+@pytest.mark.rotating(3)
 def test_a_job_plans_by_what_its_cluster_takes(
     spark: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,6 +18,7 @@ from slackwater.spark.session import open_session
 HERE = Path(__file__).parents[2]
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.slow
 @pytest.mark.spark
 def test_a_worker_is_lost_in_the_middle_of_a_run(tmp_path: Path) -> None:

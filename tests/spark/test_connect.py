@@ -22,6 +22,7 @@ def _cli(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=False, timeout=300)
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.slow
 @pytest.mark.spark
 def test_a_job_through_connect(tmp_path: Path) -> None:

@@ -66,6 +66,7 @@ def test_delivers_what_batch_answers(
         arriving[name, setting.retracting].check(query, setting)
 
 
+@pytest.mark.rotating(2)
 @pytest.mark.parametrize("name", ["tpch", "tpcds"])
 def test_most_plans_use_what_earlier_runs_saved(name: str, arriving: dict[tuple[str, bool], Arriving]) -> None:
     """On small data batch often wins by the fixed price of a statement; scattered prices must bring other plans out."""

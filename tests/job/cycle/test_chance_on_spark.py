@@ -18,6 +18,7 @@ from slackwater.cli.main import DONE, main
         ("SELECT count(*) AS n, sum(price) AS s FROM sales WHERE rand() < 0.5 HAVING uuid() > ''", []),
     ],
 )
+@pytest.mark.rotating(2)
 def test_verify_says_that_a_random_answer_cannot_be_compared(
     tmp_path: Path, spark: SparkSession, query: str, compared: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

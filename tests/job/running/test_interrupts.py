@@ -81,6 +81,7 @@ shut_down()
 """
 
 
+@pytest.mark.rotating(3)
 @pytest.mark.spark
 def test_an_interrupt_and_a_jvm_that_is_killed(tmp_path: Path) -> None:
     command = [sys.executable, "-c", ON_SPARK, str(tmp_path / "room")]
