@@ -11,19 +11,19 @@ from slackwater.bench.choice import (
     FULL,
     INCREMENTAL,
     REWRITTEN,
-    Choice,
     ChoiceBenchmark,
+    MeasuredChoice,
     choices_from_json,
     furthest_off,
 )
 from slackwater.bench.measure import Failed, Measurements
-from slackwater.bench.trial import Cost, StepTimes
+from slackwater.bench.trial import StepTimes, TrialCost
 from slackwater.cli.bench_choice import ChoiceReport
 from slackwater.errors import UserError
 
-GOOD = Choice("q1", {FULL: 4.0, INCREMENTAL: 1.0}, INCREMENTAL, 0.3, True, "", {FULL: 2.0, INCREMENTAL: 1.0})
-CLOSE = Choice("q2", {FULL: 1.0, INCREMENTAL: 1.04}, INCREMENTAL, 0.9, True, "", {FULL: 2.0, INCREMENTAL: 1.0})
-WRONG = Choice(
+GOOD = MeasuredChoice("q1", {FULL: 4.0, INCREMENTAL: 1.0}, INCREMENTAL, 0.3, True, "", {FULL: 2.0, INCREMENTAL: 1.0})
+CLOSE = MeasuredChoice("q2", {FULL: 1.0, INCREMENTAL: 1.04}, INCREMENTAL, 0.9, True, "", {FULL: 2.0, INCREMENTAL: 1.0})
+WRONG = MeasuredChoice(
     "q3",
     {FULL: 1.0, INCREMENTAL: 1.5},
     INCREMENTAL,
@@ -32,8 +32,8 @@ WRONG = Choice(
     "a step took 1.20 s, 0.50 s were expected",
     {FULL: 1.0, INCREMENTAL: 1.2},
 )
-ONLY = Choice("q4", {FULL: 1.0}, FULL, 1.0, True, "", {FULL: 2.0})
-OWN = Choice(
+ONLY = MeasuredChoice("q4", {FULL: 1.0}, FULL, 1.0, True, "", {FULL: 2.0})
+OWN = MeasuredChoice(
     "q5",
     {FULL: 3.0, INCREMENTAL: 2.5, REWRITTEN: 2.0},
     REWRITTEN,
@@ -55,8 +55,8 @@ def test_a_choice_is_right_if_nothing_was_cheaper() -> None:
 
 
 def test_of_equals_the_chosen_is_best() -> None:
-    assert Choice("q", {FULL: 1.0, INCREMENTAL: 1.0}, FULL, 1.0, True, "", {}).is_right
-    assert Choice("q", {FULL: 1.0, INCREMENTAL: 1.0}, INCREMENTAL, 1.0, True, "", {}).is_right
+    assert MeasuredChoice("q", {FULL: 1.0, INCREMENTAL: 1.0}, FULL, 1.0, True, "", {}).is_right
+    assert MeasuredChoice("q", {FULL: 1.0, INCREMENTAL: 1.0}, INCREMENTAL, 1.0, True, "", {}).is_right
 
 
 def test_all_together() -> None:
@@ -83,7 +83,7 @@ def test_what_was_measured_can_be_gone_on_with() -> None:
 
 
 def test_where_estimates_were_furthest_off() -> None:
-    cost = Cost(1.0, 2.0, 3.0)
+    cost = TrialCost(1.0, 2.0, 3.0)
     steps = (StepTimes(1, "a", 0.2, 0.1), StepTimes(2, "b", 3.0, 1.0), StepTimes(2, "text", 9.0, None))
     told = Measurements("q", (cost, cost), {2: cost}, True, 0.1, (), True, 0, 0.5, steps, 1.5)
     assert furthest_off(told, 1.5) == "b at run 2 took 3.00 s, 1.00 s were expected"

@@ -16,8 +16,8 @@ from slackwater.bench.effectiveness import (
     PATTERNS,
     REFERENCE,
     TOGETHER,
-    Case,
     EffectivenessBenchmark,
+    EffectivenessCase,
     Outcome,
     bound,
     cases,
@@ -25,7 +25,7 @@ from slackwater.bench.effectiveness import (
     signature,
 )
 from slackwater.bench.side_by_side import SideBySide
-from slackwater.bench.trial import Cost, Setting, Spent
+from slackwater.bench.trial import Setting, TrialCost, TrialSpent
 from slackwater.bench.workloads import WorkloadQuery, parse_pattern, tpcds
 from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.cli.bench_effectiveness import EffectivenessReport
@@ -35,12 +35,12 @@ from slackwater.rules.catalogue import METHODS
 from slackwater.spark.session import Session
 
 
-def spent(early: float, late: float, *, equal: bool = True) -> Spent:
-    return Spent((Cost(early, 2 * early, early), Cost(late, 3 * late, late)), equal)
+def spent(early: float, late: float, *, equal: bool = True) -> TrialSpent:
+    return TrialSpent((TrialCost(early, 2 * early, early), TrialCost(late, 3 * late, late)), equal)
 
 
 def outcome(query: str, pattern: str, scenario: str, maintain: float, other: float, all: float) -> Outcome:
-    case = Case(query, pattern, scenario, 0.5)
+    case = EffectivenessCase(query, pattern, scenario, 0.5)
     return Outcome(case, {"maintain": maintain, "hold-back": other}, all, 30.0, same_plan=all == maintain)
 
 
@@ -88,7 +88,7 @@ def test_an_estimate_is_the_planners_own() -> None:
     work = tpcds()
     query = work.queries()[93]
     statistics = workload_statistics(work, 1000, parse_pattern("delta-big", work.tables))
-    case = Case(query.name, "delta-big", "final", 0.3)
+    case = EffectivenessCase(query.name, "delta-big", "final", 0.3)
     found = estimate(case, bound(query, work), statistics)
     assert set(found.estimates) == set(METHODS)
     plan, again, batch = (
@@ -109,7 +109,7 @@ def test_the_largest_space_has_what_one_method_finds_in_its_own() -> None:
     pattern = parse_pattern("delta-small", work.tables)
     known = workload_statistics(work, 1.0, pattern)
     query = bound(work.queries()[80], work)
-    timeline = Case("tpcds-q80", "delta-small", "every", 0.7).timeline
+    timeline = EffectivenessCase("tpcds-q80", "delta-small", "every", 0.7).timeline
     alone, together = (plan_query(query, known, timeline, Options(m)).plan.rank for m in ((REFERENCE,), METHODS))
     assert together <= alone * 1.0005
 
@@ -131,7 +131,7 @@ def test_the_command_estimates_without_spark(tmp_path: Path, capsys: pytest.Capt
 
 def test_the_command_measures_what_is_drawn(cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Spark is left out: only which cases it would be asked for."""
-    asked: list[Case] = []
+    asked: list[EffectivenessCase] = []
 
     def measure(_: SideBySide, outcome: Outcome, query: WorkloadQuery, setting: Setting) -> Outcome:
         assert (query.name, setting.timeline) == (outcome.case.query, outcome.case.timeline)
@@ -164,7 +164,7 @@ def test_plans_are_measured_side_by_side(cache: Path, tmp_path: Path, spark: Ses
     work = tpcds()
     query, pattern = work.queries()[93], parse_pattern("delta-R", work.tables)
     data = prepare_data(work, 0.01, pattern, cache)
-    case = Case(query.name, "delta-R", "every", 0.3)
+    case = EffectivenessCase(query.name, "delta-R", "every", 0.3)
     side = SideBySide(spark, tmp_path / "jobs")
     setting = Setting(data, case.timeline, warm_up=0)
     estimated = estimate(case, bound(query, work), data.statistics)

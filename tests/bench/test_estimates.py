@@ -15,9 +15,9 @@ from slackwater.bench.estimates import (
     FORMULAS,
     LEARNED,
     ROWS,
+    ErrorSpread,
     EstimatesBenchmark,
     Forms,
-    Spread,
     measure_estimates,
     q_error,
     spread,
@@ -40,8 +40,8 @@ def measured(cache: Path) -> EstimatesBenchmark:
 def test_a_q_error_is_a_factor_either_way() -> None:
     assert q_error(10, 100) == q_error(100, 10) == 10
     assert q_error(0.001, 0) == 1
-    assert Spread.of([]) is None
-    assert Spread.of([3.0, 1.0, 2.0]) == Spread(3, 2.0, 3.0, 3.0)
+    assert ErrorSpread.of([]) is None
+    assert ErrorSpread.of([3.0, 1.0, 2.0]) == ErrorSpread(3, 2.0, 3.0, 3.0)
 
 
 def test_two_days_share_no_event(tpch_data: Dataset) -> None:

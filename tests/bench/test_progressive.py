@@ -15,7 +15,7 @@ from slackwater.bench.maintenance import MaintenanceBenchmark
 from slackwater.bench.measure import Failed, Measurements, learned
 from slackwater.bench.progressive import ProgressiveBenchmark
 from slackwater.bench.ratio_chart import Distribution
-from slackwater.bench.trial import Cost, Setting, Trial
+from slackwater.bench.trial import JobTrial, Setting, TrialCost
 from slackwater.bench.workloads import parse_pattern, tpch
 from slackwater.catalog.statistics import Arrival
 from slackwater.cli.main import main
@@ -23,8 +23,8 @@ from slackwater.spark.session import Session
 from slackwater.time.timeline import Timeline
 
 
-def cost(cpu: float, process: float | None = None) -> Cost:
-    return Cost(cpu, 2 * cpu if process is None else process, cpu)
+def cost(cpu: float, process: float | None = None) -> TrialCost:
+    return TrialCost(cpu, 2 * cpu if process is None else process, cpu)
 
 
 def measured(
@@ -112,7 +112,7 @@ def test_upkeep_is_all_runs_against_batch_at_all_runs() -> None:
 
 
 def test_the_typical_cost_is_the_median() -> None:
-    assert Cost.median([Cost(1, 9, 3), Cost(5, 2, 3), Cost(2, 4, 8)]) == Cost(2, 4, 3)
+    assert TrialCost.median([TrialCost(1, 9, 3), TrialCost(5, 2, 3), TrialCost(2, 4, 8)]) == TrialCost(2, 4, 3)
 
 
 def test_the_chart_has_a_bar_a_number_and_cuts_what_is_too_long() -> None:
@@ -202,7 +202,7 @@ def test_a_day_before_teaches_the_next(arriving: ArrivingData, spark: Session, t
     (day,) = history
     assert {arrival.inserts for arrival in day.arrivals["orders"]} == {a.inserts for a in arriving.arrivals("orders")}
     told = [replace(day, seen=tuple(replace(seen, rows=factor * seen.rows) for seen in day.seen)) for factor in (1, 4)]
-    as_counted, more = (Trial(spark, setting, query, tmp_path / f"after-{n}", (day,)) for n, day in enumerate(told))
+    as_counted, more = (JobTrial(spark, setting, query, tmp_path / f"after-{n}", (day,)) for n, day in enumerate(told))
     assert more.plan().batch_rank > 1.01 * as_counted.plan().batch_rank
 
 

@@ -24,7 +24,7 @@ from slackwater.bench.recovery import (
     recover,
     recoveries_from_json,
 )
-from slackwater.bench.trial import Cost, Setting, Spent
+from slackwater.bench.trial import Setting, TrialCost, TrialSpent
 from slackwater.bench.workloads import WorkloadQuery, parse_pattern, tpch
 from slackwater.bench.wrong_day import MISHAPS, MISSED, NOTHING, TEN_TIMES
 from slackwater.cli.bench_recovery import RecoveryReport
@@ -37,8 +37,8 @@ from slackwater.time.timeline import Timeline
 SHARES, WEIGHTS = (0.6, 0.2, 0.2), (0.25, 0.3, 1.0)
 
 
-def spent(*cpu: float, equal: bool = True) -> Spent:
-    return Spent(tuple(Cost(each, 2 * each, each) for each in cpu), equal)
+def spent(*cpu: float, equal: bool = True) -> TrialSpent:
+    return TrialSpent(tuple(TrialCost(each, 2 * each, each) for each in cpu), equal)
 
 
 STAYED = Lived(spent(9.0, 1.0, 1.0), spent(8.0, 1.0, 1.2), (), None, 0.5)
@@ -116,12 +116,12 @@ class Recorded:
     def rewind(self) -> None:
         self.asked.clear()
 
-    def run(self, number: int, *, late: tuple[str, ...] = (), skip_missed: bool = False) -> Cost:
+    def run(self, number: int, *, late: tuple[str, ...] = (), skip_missed: bool = False) -> TrialCost:
         self.asked.append((number, late, skip_missed))
-        return Cost(number, number, number)
+        return TrialCost(number, number, number)
 
-    def batch(self, _: int) -> Cost:
-        return Cost(0, 0, 0)
+    def batch(self, _: int) -> TrialCost:
+        return TrialCost(0, 0, 0)
 
     def is_equal(self, _: int) -> bool:
         return True

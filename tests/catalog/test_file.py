@@ -9,7 +9,7 @@ import pytest
 
 from slackwater.bench.workloads import parse_pattern, workload
 from slackwater.bench.workloads.workload_sizes import workload_statistics
-from slackwater.catalog.file import Tables, load_catalog, load_tables
+from slackwater.catalog.file import DescribedTables, load_catalog, load_tables
 from slackwater.catalog.statistics import Arrival
 from slackwater.errors import UserError
 
@@ -17,7 +17,7 @@ COLUMNS = {"id": "int", "cat": "string"}
 TIMES = ("14:00", "24:00")
 
 
-def tables(directory: Path, **entry: object) -> Tables:
+def tables(directory: Path, **entry: object) -> DescribedTables:
     file = directory / "tables.json"
     file.write_text(json.dumps({"sales": {"columns": COLUMNS, **entry}}), encoding="utf-8")
     return load_tables(file)

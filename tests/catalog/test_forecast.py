@@ -7,18 +7,18 @@ from datetime import date, timedelta
 
 import pytest
 
-from slackwater.catalog.forecast import Day, forecast
+from slackwater.catalog.forecast import ForecastDay, forecast
 from slackwater.catalog.statistics import Arrival
 
 MONDAY = date(2026, 6, 1)
 
 
-def days(*rows: float, start: date = MONDAY) -> list[Day]:
+def days(*rows: float, start: date = MONDAY) -> list[ForecastDay]:
     """Days in a row that each brought so many rows at noon."""
-    return [Day(start + timedelta(days=n), {"12:00": Arrival(float(r))}) for n, r in enumerate(rows)]
+    return [ForecastDay(start + timedelta(days=n), {"12:00": Arrival(float(r))}) for n, r in enumerate(rows)]
 
 
-def expected(known: Sequence[Day], after: int) -> float:
+def expected(known: Sequence[ForecastDay], after: int) -> float:
     """The rows expected at noon, so many days after the first Monday."""
     found = forecast(known, MONDAY + timedelta(days=after), "12:00")
     assert found is not None
@@ -38,7 +38,7 @@ def test_a_few_days_give_their_median() -> None:
 
 def test_days_may_be_short() -> None:
     """A schedule that is gone through several times a day knows no trend and no weekday."""
-    several = [Day(MONDAY, {"12:00": Arrival(rows)}) for rows in (100.0, 90.0, 110.0, 105.0, 95.0)]
+    several = [ForecastDay(MONDAY, {"12:00": Arrival(rows)}) for rows in (100.0, 90.0, 110.0, 105.0, 95.0)]
     assert expected(several, 0) == 100
 
 
@@ -64,7 +64,7 @@ def test_sundays_are_like_sundays_once_there_are_enough() -> None:
 
 
 def test_updates_and_deletes_are_forecast_by_themselves() -> None:
-    known = [Day(MONDAY + timedelta(days=n), {"12:00": Arrival(100.0, 10.0 + n, 3.0)}) for n in range(2)]
+    known = [ForecastDay(MONDAY + timedelta(days=n), {"12:00": Arrival(100.0, 10.0 + n, 3.0)}) for n in range(2)]
     found = forecast(known, MONDAY + timedelta(days=2), "12:00")
     assert found is not None
     assert found.arrival == Arrival(100.0, 10.5, 3.0)

@@ -13,7 +13,7 @@ from tests.job.duck import Duck
 
 from slackwater.algebra.schema import Field
 from slackwater.catalog.statistics import position
-from slackwater.spark.column_counting import Counted, CountedColumn, Rates
+from slackwater.spark.column_counting import Counted, CountedColumn, SampleRates
 
 Passes = list[tuple[str, ...]]
 """The columns of every pass so far, in order."""
@@ -25,7 +25,7 @@ def counting_exactly() -> Iterator[Passes]:
     passes: Passes = []
 
     def count_columns(
-        duck: Duck, view: str, fields: Sequence[Field], rates: Rates, *, feed: bool, known: Collection[str]
+        duck: Duck, view: str, fields: Sequence[Field], rates: SampleRates, *, feed: bool, known: Collection[str]
     ) -> Counted:
         passes.append(tuple(field.name for field in fields))
         rows = duck.connection.execute(f"SELECT * FROM {view}").to_arrow_table()

@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 from slackwater.catalog.quantiles import below, merged
 from slackwater.errors import RunError
 from slackwater.spark.analyze import fields_of
-from slackwater.spark.column_counting import Counted, Rates, count_columns, united
+from slackwater.spark.column_counting import Counted, SampleRates, count_columns, united
 
-ALL = Rates()
+ALL = SampleRates()
 ERROR = 0.05
 """Three times what a sketch of 4,096 registers is wrong by."""
 
@@ -30,7 +30,7 @@ def sales(rows: Sequence[int]) -> list[tuple[object, ...]]:
     return found
 
 
-def counted(spark: SparkSession, rows: Sequence[int], rates: Rates = ALL) -> Counted:
+def counted(spark: SparkSession, rows: Sequence[int], rates: SampleRates = ALL) -> Counted:
     texts = "k bigint, cat string, price int, day date, x double, big boolean, many array<int>"
     made = spark.createDataFrame(sales(rows), texts)
     made = made.selectExpr(
@@ -84,7 +84,7 @@ def test_arrivals_united_are_what_all_rows_have(
 
 
 def test_a_sample_knows_shares(spark: SparkSession) -> None:
-    found = counted(spark, range(6000), Rates(0.5, 0.25))
+    found = counted(spark, range(6000), SampleRates(0.5, 0.25))
     assert found.rows == 6000
     assert found.seen == pytest.approx(3000, rel=0.1)
     assert found.sampled == pytest.approx(1500, rel=0.1)

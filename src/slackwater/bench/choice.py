@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from slackwater.bench.frontend import percentile
 from slackwater.bench.measure import Failed, Measurements, OfQueries, learned, measure
-from slackwater.bench.trial import Setting, Trial
+from slackwater.bench.trial import JobTrial, Setting
 from slackwater.bench.workloads import WorkloadQuery
 from slackwater.errors import UserError
 
@@ -29,7 +29,7 @@ WORST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class MeasuredChoice:
     """A query: seconds of executor CPU at the prices of the runs, by way, and which way the planner took."""
 
     query: str
@@ -99,12 +99,12 @@ class ChoiceBenchmark(OfQueries):
     scale_factor: float
     arrivals: tuple[float, ...]
     weights: tuple[float, ...]
-    results: tuple[Choice | Failed, ...]
+    results: tuple[MeasuredChoice | Failed, ...]
     factors: Mapping[str, float]
 
     @property
-    def choices(self) -> tuple[Choice, ...]:
-        return tuple(each for each in self.results if isinstance(each, Choice))
+    def choices(self) -> tuple[MeasuredChoice, ...]:
+        return tuple(each for each in self.results if isinstance(each, MeasuredChoice))
 
     @property
     def right(self) -> int:
@@ -134,14 +134,14 @@ class ChoiceBenchmark(OfQueries):
         return (percentile(known, 25), percentile(known, 50), percentile(known, 75)) if known else None
 
     @property
-    def worst(self) -> tuple[Choice, ...]:
+    def worst(self) -> tuple[MeasuredChoice, ...]:
         """The choices that cost most, of those that were not right."""
         wrong = [each for each in self.choices if not each.is_right]
         return tuple(sorted(wrong, key=lambda each: -each.regret)[:WORST])
 
     def as_json(self) -> dict[str, object]:
         listed: list[object] = [
-            each.as_json() if isinstance(each, Choice) else {"query": each.query, "error": each.error}
+            each.as_json() if isinstance(each, MeasuredChoice) else {"query": each.query, "error": each.error}
             for each in self.results
         ]
         return {
@@ -167,15 +167,15 @@ class ChoiceBenchmark(OfQueries):
         }
 
 
-def choices_from_json(told: object) -> dict[str, Choice]:
+def choices_from_json(told: object) -> dict[str, MeasuredChoice]:
     """What an earlier benchmark has measured, by query; those that failed are to be tried again."""
-    found: dict[str, Choice] = {}
+    found: dict[str, MeasuredChoice] = {}
     try:
         if not isinstance(told, dict):
             raise TypeError
         for entry in told["queries"]:
             if entry["error"] is None:
-                found[entry["query"]] = Choice(
+                found[entry["query"]] = MeasuredChoice(
                     entry["query"],
                     _by_way(entry["costs"]),
                     entry["chosen"],
@@ -197,12 +197,14 @@ def _by_way(told: Mapping[str, float]) -> dict[str, float]:
 # --- measuring -------------------------------------------------------------------------------------------------------
 
 
-def choose(session: Session, setting: Setting, query: WorkloadQuery, directory: Path, *, batch_first: bool) -> Choice:
+def choose(
+    session: Session, setting: Setting, query: WorkloadQuery, directory: Path, *, batch_first: bool
+) -> MeasuredChoice:
     """One query: kept, whole, and as the planner would have it."""
     history = learned(session, setting, query, directory / "before")
     kept_setting = replace(setting, refresh="incremental")
     kept = measure(session, kept_setting, query, directory / "kept", batch_first=batch_first, history=history)
-    auto = Trial(session, setting, query, directory / "auto", history).planned()
+    auto = JobTrial(session, setting, query, directory / "auto", history).planned()
     weights = setting.timeline.weights
     batch = kept.batches[setting.timeline.last]
     found = {FULL: (weights[-1] * batch.cpu_s, weights[-1] * batch.total_cpu_s)}
@@ -219,7 +221,7 @@ def choose(session: Session, setting: Setting, query: WorkloadQuery, directory: 
     expected = auto.as_text * kept.expected_batch_s if kept.expected_batch_s is not None else None
     text_off = batch.cpu_s / expected if expected else None
     off = furthest_off(kept, expected)
-    return Choice(query.name, costs, chosen, kept.promised / auto.as_text, equal, off, process, text_off)
+    return MeasuredChoice(query.name, costs, chosen, kept.promised / auto.as_text, equal, off, process, text_off)
 
 
 def _weighted(measured: Measurements, weights: Sequence[float]) -> tuple[float, float]:

@@ -45,7 +45,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Cost:
+class DayCost:
     """What some work has cost: executors as far as Spark says, and all that JVM and Python took, from its inputs on.
 
     Spark is warm and runs for both, so its start is in no cost.
@@ -62,17 +62,17 @@ class Cost:
         return self.wall_s if self.cpu_s is None else self.cpu_s
 
     @staticmethod
-    def of_run(manifest: Manifest, account: Account | None) -> Cost:
+    def of_run(manifest: Manifest, account: Account | None) -> DayCost:
         steps = {name: value for name, value in manifest.total.items() if value is not None}
         everything = account.cpu_s if account is not None else None
         rows = steps.get("rows_in")
         if not manifest.total:
-            return Cost(0.0, 0.0, everything, 0)
-        return Cost(steps.get("wall_s", 0.0), steps.get("cpu_s"), everything, None if rows is None else int(rows))
+            return DayCost(0.0, 0.0, everything, 0)
+        return DayCost(steps.get("wall_s", 0.0), steps.get("cpu_s"), everything, None if rows is None else int(rows))
 
 
 @dataclass(frozen=True)
-class Day:
+class DemoDay:
     """How a day went."""
 
     directory: Path
@@ -80,18 +80,18 @@ class Day:
     plan: Plan
     arrived: tuple[int, ...]
     runs: History
-    batches: tuple[Cost, Cost]
+    batches: tuple[DayCost, DayCost]
     verdict: Verdict
 
     @property
-    def costs(self) -> tuple[Cost, ...]:
-        return tuple(Cost.of_run(manifest, account) for manifest, account, _ in self.runs.entries)
+    def costs(self) -> tuple[DayCost, ...]:
+        return tuple(DayCost.of_run(manifest, account) for manifest, account, _ in self.runs.entries)
 
     @property
-    def batch(self) -> Cost:
+    def batch(self) -> DayCost:
         """The mean of both times that the batch query ran."""
         first, second = self.batches
-        return Cost(
+        return DayCost(
             (first.wall_s + second.wall_s) / 2,
             _mean(first.cpu_s, second.cpu_s),
             _mean(first.total_cpu_s, second.total_cpu_s),
@@ -177,7 +177,7 @@ def arrive(directory: Path, run: int, target: Path | None = None) -> None:
 # --- the day ---------------------------------------------------------------------------------------------------------
 
 
-def play(directory: Path, scale_factor: float, arrived: tuple[int, ...], session: Session, say: Say) -> Day:
+def play(directory: Path, scale_factor: float, arrived: tuple[int, ...], session: Session, say: Say) -> DemoDay:
     """Rehearses the day, then lives and measures it."""
     say("rehearsing the day, so that Spark is warm for both")
     _rehearse(directory, session)
@@ -199,7 +199,7 @@ def play(directory: Path, scale_factor: float, arrived: tuple[int, ...], session
     verdict = job.verify()
     shutil.rmtree(directory / COMING, ignore_errors=True)
     history = job.history_of(runs)
-    return Day(directory, scale_factor, job.plan(), arrived, history, (before, after), verdict)
+    return DemoDay(directory, scale_factor, job.plan(), arrived, history, (before, after), verdict)
 
 
 def _rehearse(directory: Path, session: Session) -> None:
@@ -220,7 +220,7 @@ def _rehearse(directory: Path, session: Session) -> None:
         shutil.rmtree(stage, ignore_errors=True)
 
 
-def batch(directory: Path, session: Session) -> Cost:
+def batch(directory: Path, session: Session) -> DayCost:
     """The query as it stands, over all that is there now, written where nobody looks."""
     target = directory / ".batch"
     query = (directory / FILES[1]).read_text(encoding="utf-8").strip().rstrip(";")
@@ -230,4 +230,4 @@ def batch(directory: Path, session: Session) -> Cost:
     measured: Measured = run_all(session, [Task("batch", (insert,))])["batch"]
     taken = total(meter.taken())
     shutil.rmtree(target, ignore_errors=True)
-    return Cost(measured.wall_s, measured.cpu_s, taken.cpu_s, measured.rows_in)
+    return DayCost(measured.wall_s, measured.cpu_s, taken.cpu_s, measured.rows_in)

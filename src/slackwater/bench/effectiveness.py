@@ -14,7 +14,7 @@ from typing import Final
 
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query as BoundQuery
-from slackwater.bench.trial import Spent
+from slackwater.bench.trial import TrialSpent
 from slackwater.bench.workloads import Workload, WorkloadQuery
 from slackwater.catalog.statistics import Statistics
 from slackwater.compile.program import compile_step
@@ -41,7 +41,7 @@ NOISE: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class EffectivenessCase:
     """One planning problem."""
 
     query: str
@@ -63,26 +63,26 @@ class Case:
 
 def cases(
     queries: Sequence[str], patterns: Sequence[str] = PATTERNS, weights: Sequence[float] = EARLY_WEIGHTS
-) -> Iterator[Case]:
+) -> Iterator[EffectivenessCase]:
     """All of them, those that need the same data one after the other."""
     for pattern in patterns:
         for scenario in SCENARIOS:
             for query in queries:
                 for weight in weights:
-                    yield Case(query, pattern, scenario, weight)
+                    yield EffectivenessCase(query, pattern, scenario, weight)
 
 
 @dataclass(frozen=True)
 class Outcome:
     """A case: the estimate of each method's plan, and what was measured."""
 
-    case: Case
+    case: EffectivenessCase
     estimates: Mapping[str, float]
     together: float
     batch: float
     same_plan: bool
     """Whether the plan of all methods is that of `maintain`."""
-    measured: Mapping[str, Spent] = field(default_factory=dict)
+    measured: Mapping[str, TrialSpent] = field(default_factory=dict)
     error: str = ""
     """Why it could not be measured."""
 
@@ -208,7 +208,7 @@ FIGURES: Final = {
 }
 
 
-def is_drawn(case: Case, letter: str, first_query: str, first_pattern: str) -> bool:
+def is_drawn(case: EffectivenessCase, letter: str, first_query: str, first_pattern: str) -> bool:
     """Whether a case is in a figure of its scenario."""
     return case.pattern == first_pattern if letter in "ac" else case.query == first_query
 
@@ -221,7 +221,7 @@ def bound(query: WorkloadQuery, work: Workload) -> BoundQuery:
     return canonical(normalize(bind(query.spark, work.catalog())))
 
 
-def estimate(case: Case, query: BoundQuery, statistics: Statistics) -> Outcome:
+def estimate(case: EffectivenessCase, query: BoundQuery, statistics: Statistics) -> Outcome:
     """Plans a case with each method alone, and with all."""
 
     def planned(named: tuple[str, ...]) -> Plan:

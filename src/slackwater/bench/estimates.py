@@ -90,7 +90,7 @@ ROWS = "rows"
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class ErrorSpread:
     """Q-errors: how many, and how they lie."""
 
     counted: int
@@ -99,7 +99,7 @@ class Spread:
     worst: float
 
     @classmethod
-    def of(cls, errors: Sequence[float]) -> Spread | None:
+    def of(cls, errors: Sequence[float]) -> ErrorSpread | None:
         if not errors:
             return None
         return cls(len(errors), *(percentile(errors, share) for share in (50, 90, 100)))
@@ -153,10 +153,10 @@ class EstimatesBenchmark:
         }
 
 
-def spread(guesses: Iterable[Guess], method: str) -> Spread | None:
+def spread(guesses: Iterable[Guess], method: str) -> ErrorSpread | None:
     """How the errors of a method lie; None where it has no estimate."""
     errors = (guess.off(method) for guess in guesses)
-    return Spread.of([error for error in errors if error is not None])
+    return ErrorSpread.of([error for error in errors if error is not None])
 
 
 # --- days ------------------------------------------------------------------------------------------------------------

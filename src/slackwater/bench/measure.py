@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from slackwater.bench.trial import Cost, Setting, Spent, StepTimes, Trial
+from slackwater.bench.trial import JobTrial, Setting, StepTimes, TrialCost, TrialSpent
 from slackwater.bench.workloads import WorkloadQuery
 from slackwater.errors import UserError
 from slackwater.job.learning.feedback import history_of
@@ -27,8 +27,8 @@ class Measurements:
     """A query's runs, the batch query at those that deliver, and whether the answers were equal there."""
 
     query: str
-    runs: tuple[Cost, ...]
-    batches: Mapping[int, Cost]
+    runs: tuple[TrialCost, ...]
+    batches: Mapping[int, TrialCost]
     equal: bool
     planning_s: float
     """Seconds of one thread, from the job file to the plan."""
@@ -54,7 +54,7 @@ class Failed:
 
 
 Result = Measurements | Failed
-Live = Callable[[str, Trial, int], Cost]
+Live = Callable[[str, JobTrial, int], TrialCost]
 """How the trial of a name lives through a run."""
 Found = TypeVar("Found")
 Found_co = TypeVar("Found_co", covariant=True)
@@ -137,15 +137,15 @@ def measure(
     It is planned by what the days before have counted: those of the setting, unless a history is given.
     """
     known = history if history is not None else learned(session, setting, query, directory)
-    trial = Trial(session, setting, query, directory, known)
+    trial = JobTrial(session, setting, query, directory, known)
     timeline = setting.timeline
-    costs: list[tuple[list[Cost], dict[int, Cost]]] = []
+    costs: list[tuple[list[TrialCost], dict[int, TrialCost]]] = []
     equal = True
     passes = setting.warm_up + setting.repeat
     for number in range(passes):
         trial.rewind()
-        runs: list[Cost] = []
-        batches: dict[int, Cost] = {}
+        runs: list[TrialCost] = []
+        batches: dict[int, TrialCost] = {}
         early = batch_first == (number % 2 == setting.warm_up % 2)
         for run in timeline.runs:
             if run in timeline.deliver and early:
@@ -160,8 +160,8 @@ def measure(
     counted = costs[setting.warm_up :]
     return Measurements(
         query.name,
-        tuple(Cost.median(runs[n] for runs, _ in counted) for n in range(timeline.last)),
-        {run: Cost.median(batches[run] for _, batches in counted) for run in sorted(timeline.deliver)},
+        tuple(TrialCost.median(runs[n] for runs, _ in counted) for n in range(timeline.last)),
+        {run: TrialCost.median(batches[run] for _, batches in counted) for run in sorted(timeline.deliver)},
         equal,
         trial.planning_s,
         tuple(cost / plan.batch_cost[-1] for cost in plan.cost) if plan.batch_cost[-1] else (),
@@ -174,10 +174,10 @@ def measure(
 
 
 def by_turns(
-    trials: Mapping[str, Trial], setting: Setting, live: Live = lambda _, trial, run: trial.run(run)
-) -> dict[str, Spent]:
+    trials: Mapping[str, JobTrial], setting: Setting, live: Live = lambda _, trial, run: trial.run(run)
+) -> dict[str, TrialSpent]:
     """All passes of some trials by turns, so that none always meets the warmer Spark; the last is set against batch."""
-    costs: dict[str, list[list[Cost]]] = {name: [] for name in trials}
+    costs: dict[str, list[list[TrialCost]]] = {name: [] for name in trials}
     equal = dict.fromkeys(trials, True)
     timeline, last = setting.timeline, setting.warm_up + setting.repeat - 1
     for number in range(last + 1):
@@ -192,7 +192,7 @@ def by_turns(
                     equal[name] = trial.is_equal(run) and equal[name]
     counted = {name: passes[setting.warm_up :] for name, passes in costs.items()}
     return {
-        name: Spent(tuple(Cost.median(each[n] for each in passes) for n in range(timeline.last)), equal[name])
+        name: TrialSpent(tuple(TrialCost.median(each[n] for each in passes) for n in range(timeline.last)), equal[name])
         for name, passes in counted.items()
     }
 
@@ -201,7 +201,7 @@ def learned(session: Session, setting: Setting, query: WorkloadQuery, directory:
     """What a job counts on the days that it lives through before, each planned by those before it."""
     history: History = ()
     for day in range(1, setting.days + 1):
-        trial = Trial(session, setting, query, directory.with_name(f"{directory.name}-day-{day}"), history)
+        trial = JobTrial(session, setting, query, directory.with_name(f"{directory.name}-day-{day}"), history)
         for run in setting.timeline.runs:
             trial.run(run)
         history = (*history, *history_of(trial.job.store))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from slackwater.bench.frontend import percentile
 from slackwater.bench.measure import Benchmark, Failed, Measurements, Result
-from slackwater.bench.trial import Cost
+from slackwater.bench.trial import TrialCost
 
 SHARES = ((50, "p50"), (80, "p80"), (100, "max"))
 
@@ -48,7 +48,7 @@ class QueryResult:
         return self.measured.query
 
     @property
-    def batch(self) -> Cost:
+    def batch(self) -> TrialCost:
         """Batch at the last run."""
         return self.measured.batches[len(self.weights)]
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from slackwater.bench.arriving import ArrivingData
 from slackwater.bench.measure import Failed, OfQueries, by_turns, learned
-from slackwater.bench.trial import Cost, Setting, Spent, Trial
+from slackwater.bench.trial import JobTrial, Setting, TrialCost, TrialSpent
 from slackwater.bench.workloads import WorkloadQuery
-from slackwater.bench.wrong_day import MISHAPS, MISSED, NOTHING, TEN_TIMES, Rest, largest, scaled
+from slackwater.bench.wrong_day import MISHAPS, MISSED, NOTHING, TEN_TIMES, RestOfDay, largest, scaled
 from slackwater.catalog.statistics import Arrival
 from slackwater.errors import UserError
 from slackwater.rows.feedback import History
@@ -36,8 +36,8 @@ STATIC, ANEW = "static", "anew"
 class Lived:
     """A day with a mishap: what each job spent at its runs, and how the second came to other plans."""
 
-    static: Spent
-    anew: Spent
+    static: TrialSpent
+    anew: TrialSpent
     why: tuple[str, ...]
     """The reasons for planning anew; none where the morning's plan stayed."""
     promised: float | None
@@ -53,15 +53,15 @@ class Lived:
     def equal(self) -> bool:
         return self.static.equal and self.anew.equal
 
-    def rest(self, weights: tuple[float, ...]) -> Rest:
+    def rest(self, weights: tuple[float, ...]) -> RestOfDay:
         """Executor CPU of the runs after the first, at their prices."""
         prices = (0.0, *weights[1:])
-        return Rest(self.static.cpu(prices), self.anew.cpu(prices))
+        return RestOfDay(self.static.cpu(prices), self.anew.cpu(prices))
 
-    def process_rest(self, weights: tuple[float, ...]) -> Rest:
+    def process_rest(self, weights: tuple[float, ...]) -> RestOfDay:
         """The same in total CPU."""
         prices = (0.0, *weights[1:])
-        return Rest(self.static.total_cpu(prices), self.anew.total_cpu(prices))
+        return RestOfDay(self.static.total_cpu(prices), self.anew.total_cpu(prices))
 
 
 @dataclass(frozen=True)
@@ -102,11 +102,11 @@ class RecoveryBenchmark(OfQueries):
         """The days with a mishap, by query."""
         return {each.query: each.lived[mishap] for each in self.recoveries if mishap in each.lived}
 
-    def total(self, mishap: str, *, replanned: bool = False, process: bool = False) -> Rest:
+    def total(self, mishap: str, *, replanned: bool = False, process: bool = False) -> RestOfDay:
         """All queries together or, where asked, those that were planned anew; of the executors or of the process."""
         days = [day for day in self.lived(mishap).values() if day.replanned or not replanned]
         rests = [day.process_rest(self.weights) if process else day.rest(self.weights) for day in days]
-        return Rest(sum(rest.static for rest in rests), sum(rest.anew for rest in rests))
+        return RestOfDay(sum(rest.static for rest in rests), sum(rest.anew for rest in rests))
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -139,7 +139,7 @@ class RecoveryBenchmark(OfQueries):
         }
 
 
-def _rest_as_json(rest: Rest) -> dict[str, float]:
+def _rest_as_json(rest: RestOfDay) -> dict[str, float]:
     return {"static_s": rest.static, "anew_s": rest.anew, "share": rest.share}
 
 
@@ -166,10 +166,10 @@ def _lived(told: object) -> Lived:
     return Lived(_spent(told["static"]), _spent(told["anew"]), why, promised, float(told["planning_s"]))
 
 
-def _spent(told: object) -> Spent:
+def _spent(told: object) -> TrialSpent:
     if not isinstance(told, dict):
         raise TypeError
-    return Spent(tuple(Cost(**run) for run in told["runs"]), bool(told["equal"]))
+    return TrialSpent(tuple(TrialCost(**run) for run in told["runs"]), bool(told["equal"]))
 
 
 # --- measuring -------------------------------------------------------------------------------------------------------
@@ -214,16 +214,16 @@ class _Days:
         why = tuple(reason for each in made for reason in each.reasons)
         return Lived(spent[STATIC], spent[ANEW], why, promised, trials[ANEW].replanning_s)
 
-    def _trial(self, mishap: str, way: str, expected: Mapping[str, tuple[Arrival, ...]]) -> Trial:
+    def _trial(self, mishap: str, way: str, expected: Mapping[str, tuple[Arrival, ...]]) -> JobTrial:
         setting = replace(self.setting, expected=expected, replan=FACTOR if way == ANEW else None)
         directory = self.directory / f"{mishap.replace(' ', '-')}-{way}"
-        return Trial(self.session, setting, self.query, directory, self.history)
+        return JobTrial(self.session, setting, self.query, directory, self.history)
 
 
-def _live(trial: Trial, run: int, mishap: str, table: str, *, skip_missed: bool) -> Cost:
+def _live(trial: JobTrial, run: int, mishap: str, table: str, *, skip_missed: bool) -> TrialCost:
     """A run of a day that goes wrong; one that is missed costs nothing, and the next has its work."""
     if run == WRONG and mishap == MISSED:
-        return Cost.sum(())
+        return TrialCost.sum(())
     late = (table,) if run == WRONG and mishap == NOTHING else ()
     return trial.run(run, late=late, skip_missed=skip_missed)
 

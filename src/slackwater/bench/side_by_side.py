@@ -11,15 +11,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slackwater.bench.effectiveness import REFERENCE, TOGETHER, Case, Outcome, signature
+from slackwater.bench.effectiveness import REFERENCE, TOGETHER, EffectivenessCase, Outcome, signature
 from slackwater.bench.measure import by_turns, in_words
-from slackwater.bench.trial import Setting, Spent, Trial
+from slackwater.bench.trial import JobTrial, Setting, TrialSpent
 from slackwater.bench.workloads import WorkloadQuery
 
 if TYPE_CHECKING:
     from slackwater.spark.session import Session
 
-Known = dict[tuple[str, str, str, object], Spent]
+Known = dict[tuple[str, str, str, object], TrialSpent]
 
 
 @dataclass
@@ -38,7 +38,7 @@ class SideBySide:
         except Exception as error:
             return replace(outcome, error=in_words(error))
 
-    def _measure(self, case: Case, query: WorkloadQuery, setting: Setting) -> dict[str, Spent]:
+    def _measure(self, case: EffectivenessCase, query: WorkloadQuery, setting: Setting) -> dict[str, TrialSpent]:
         trials = {name: self._trial(query, setting, name) for name in (REFERENCE, TOGETHER)}
         keys = {name: (case.query, case.pattern, case.scenario, signature(t.plan())) for name, t in trials.items()}
         new = {keys[name]: name for name in trials if keys[name] not in self.known}
@@ -46,9 +46,9 @@ class SideBySide:
         self.known |= {key: costs[name] for key, name in new.items()}
         return {name: self.known[key] for name, key in keys.items()}
 
-    def _trial(self, query: WorkloadQuery, setting: Setting, name: str) -> Trial:
+    def _trial(self, query: WorkloadQuery, setting: Setting, name: str) -> JobTrial:
         self._jobs += 1
         methods = None if name == TOGETHER else (name,)
-        return Trial(
+        return JobTrial(
             self.session, replace(setting, methods=methods), query, self.directory / f"{self._jobs}-{query.name}-{name}"
         )

@@ -51,7 +51,7 @@ BATCH, DELIVERED = "bench__batch", "bench__delivered"
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class TrialCost:
     """CPU seconds: of the executors, and in total, of the JVM and of Python, from listing inputs to the commit.
 
     Sessions are warm when anything is measured, so the start of Spark is in neither a run's cost nor in batch's.
@@ -62,7 +62,7 @@ class Cost:
     wall_s: float
 
     @classmethod
-    def median(cls, costs: Iterable[Cost]) -> Cost:
+    def median(cls, costs: Iterable[TrialCost]) -> TrialCost:
         """The typical one of several, number by number."""
         every = list(costs)
         return cls(
@@ -72,7 +72,7 @@ class Cost:
         )
 
     @classmethod
-    def sum(cls, costs: Iterable[Cost]) -> Cost:
+    def sum(cls, costs: Iterable[TrialCost]) -> TrialCost:
         """Several together; of none, nothing."""
         every = list(costs)
         return cls(
@@ -82,23 +82,23 @@ class Cost:
         )
 
     @classmethod
-    def of_run(cls, manifest: Manifest, account: Account | None) -> Cost:
+    def of_run(cls, manifest: Manifest, account: Account | None) -> TrialCost:
         """What a committed run took; one that had nothing to compute has cost its executors nothing."""
         told: Mapping[str, float | int | None] = manifest.total or {"cpu_s": 0.0, "wall_s": 0.0}
         return cls.checked(told.get("cpu_s"), account.cpu_s if account is not None else None, told.get("wall_s"))
 
     @classmethod
-    def checked(cls, cpu_s: float | None, total_cpu_s: float | None, wall_s: float | None) -> Cost:
+    def checked(cls, cpu_s: float | None, total_cpu_s: float | None, wall_s: float | None) -> TrialCost:
         if cpu_s is None or total_cpu_s is None or wall_s is None:
             raise UserError("this Spark does not report CPU time", hint="benchmarks need a local driver")
         return cls(cpu_s, total_cpu_s, wall_s)
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class TrialSpent:
     """What a job has cost on Spark, run by run, and whether its answers were batch's."""
 
-    runs: tuple[Cost, ...]
+    runs: tuple[TrialCost, ...]
     equal: bool
 
     def cpu(self, weights: Sequence[float]) -> float:
@@ -139,7 +139,7 @@ class Setting:
     """The factor by which rows must be off for the rest to be planned anew; unless told the chosen plan stays."""
 
 
-class Trial:
+class JobTrial:
     """A job directory of one query."""
 
     def __init__(
@@ -217,7 +217,7 @@ class Trial:
 
     # --- runs --------------------------------------------------------------------------------------------------------
 
-    def run(self, number: int, *, late: Collection[str] = (), skip_missed: bool = False) -> Cost:
+    def run(self, number: int, *, late: Collection[str] = (), skip_missed: bool = False) -> TrialCost:
         """Brings what a run reads, and runs it; the very first one plans before.
 
         Tables that are late bring nothing; what they owe comes with the next run. Runs before that were missed are made
@@ -231,8 +231,8 @@ class Trial:
             self.planning_s = watch.planning_s
         elif number > 1:
             self.replanning_s += watch.planning_s
-        return Cost.sum(
-            Cost.of_run(manifest, account) for manifest, account, _ in self.job.history_of(manifests).entries
+        return TrialCost.sum(
+            TrialCost.of_run(manifest, account) for manifest, account, _ in self.job.history_of(manifests).entries
         )
 
     def _arrive(self, run: int, late: Collection[str] = ()) -> None:
@@ -291,7 +291,7 @@ class Trial:
 
     # --- batch -------------------------------------------------------------------------------------------------------
 
-    def batch(self, run: int) -> Cost:
+    def batch(self, run: int) -> TrialCost:
         """The query's own text over all that has arrived up to a run, written like an answer."""
         insert = f"INSERT OVERWRITE DIRECTORY {quoted_text(str(self._batch(run)))} USING parquet\n{self._query.spark}"
         meter = Meter(Phase.STEPS)
@@ -302,7 +302,7 @@ class Trial:
                 run_statement(self._session, view)
         with measuring(self._session, f"batch {self._query.name}") as measured:
             run_statement(self._session, insert)
-        return Cost.checked(measured.result.cpu_s, total(meter.taken()).cpu_s, measured.result.wall_s)
+        return TrialCost.checked(measured.result.cpu_s, total(meter.taken()).cpu_s, measured.result.wall_s)
 
     def _batch(self, run: int) -> Path:
         return self._directory / f"batch-{run}"

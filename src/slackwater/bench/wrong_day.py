@@ -31,7 +31,7 @@ TEN_TIMES, NOTHING, MISSED = MISHAPS = ("ten times", "nothing", "missed")
 
 
 @dataclass(frozen=True)
-class Rest:
+class RestOfDay:
     """What the rest of a day costs, at its runs' prices: by the old plan and by the new one.
 
     An estimate is in microseconds, what was measured in seconds.
@@ -51,7 +51,7 @@ class WrongDay:
 
     query: str
     table: str
-    rests: Mapping[str, Rest]
+    rests: Mapping[str, RestOfDay]
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,9 @@ class WrongDays:
     workload: str
     queries: tuple[WrongDay, ...]
 
-    def total(self, mishap: str) -> Rest:
+    def total(self, mishap: str) -> RestOfDay:
         rests = [query.rests[mishap] for query in self.queries]
-        return Rest(sum(rest.static for rest in rests), sum(rest.anew for rest in rests))
+        return RestOfDay(sum(rest.static for rest in rests), sum(rest.anew for rest in rests))
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -130,7 +130,7 @@ def _rest(
     known: Statistics,
     old_prices: Vector,
     old_known: Statistics,
-) -> Rest:
+) -> RestOfDay:
     """Both plans priced alike; a new plan that is no better than the old one is not taken."""
     options = Options()
     new = plan_query(query, known, timeline, options, past)
@@ -140,7 +140,7 @@ def _rest(
     assert anew is not None
     before = sum(w * c for w, c in zip(old_prices, static, strict=True))
     after = sum(w * c for w, c in zip(timeline.weights, anew, strict=True))
-    return Rest(before, min(before, after))
+    return RestOfDay(before, min(before, after))
 
 
 def _with(known: Statistics, table: str, arrivals: tuple[Arrival, ...]) -> Statistics:

@@ -39,7 +39,7 @@ EXAMPLE = '{"sales": {"columns": {"price": "double"}, "keys": [["id"]], "changin
 
 
 @dataclass(frozen=True)
-class Tables:
+class DescribedTables:
     """A catalog with the sizes that its file states."""
 
     catalog: Catalog
@@ -51,7 +51,7 @@ class Tables:
         return statistics(self.catalog, self.sizes, times, self.place)
 
 
-def load_tables(path: Path) -> Tables:
+def load_tables(path: Path) -> DescribedTables:
     """Reads a catalog file."""
     place = Place(str(path))
     try:
@@ -65,7 +65,7 @@ def load_tables(path: Path) -> Tables:
     if not isinstance(content, dict):
         raise UserError("a catalog is an object of tables", place=place, hint=f"e.g. {EXAMPLE}")
     entries = [_Entry(str(name), entry, place) for name, entry in content.items()]
-    return Tables(Catalog.of(e.schema() for e in entries), {e.name: e.sizes() for e in entries}, place)
+    return DescribedTables(Catalog.of(e.schema() for e in entries), {e.name: e.sizes() for e in entries}, place)
 
 
 def load_catalog(path: Path) -> Catalog:

@@ -25,7 +25,7 @@ FURTHEST = 2.0
 
 
 @dataclass(frozen=True)
-class Day:
+class ForecastDay:
     """What a source brought on a day, by the time of the run."""
 
     on: date
@@ -44,7 +44,7 @@ class Forecast:
     """The median of |forecast − brought| / brought over the days that could be forecast; None before the second."""
 
 
-def forecast(days: Sequence[Day], on: date, time: str) -> Forecast | None:
+def forecast(days: Sequence[ForecastDay], on: date, time: str) -> Forecast | None:
     """What a time of a day will bring; None where no day before it, or earlier that day, brought anything to go by."""
     known = sorted((day for day in days if day.on <= on and time in day.brought), key=lambda day: day.on)
     if not known:
@@ -54,22 +54,22 @@ def forecast(days: Sequence[Day], on: date, time: str) -> Forecast | None:
     return Forecast(arrival, len(used), weekday, _error(known, time))
 
 
-def _alike(known: Sequence[Day], on: date) -> tuple[Sequence[Day], bool]:
+def _alike(known: Sequence[ForecastDay], on: date) -> tuple[Sequence[ForecastDay], bool]:
     """The days that speak for one, and whether they are all of its weekday."""
     same = [day for day in known if day.on.weekday() == on.weekday()]
     others = len(same) < len(known)
     return (same[-LATELY:], True) if len(same) >= SAME_WEEKDAY and others else (known[-LATELY:], False)
 
 
-def _of(time: str, part: str) -> Callable[[Day], float]:
-    def value(day: Day) -> float:
+def _of(time: str, part: str) -> Callable[[ForecastDay], float]:
+    def value(day: ForecastDay) -> float:
         found: float = getattr(day.brought[time], part)
         return found
 
     return value
 
 
-def _carried_on(days: Sequence[Day], on: date, value: Callable[[Day], float]) -> float:
+def _carried_on(days: Sequence[ForecastDay], on: date, value: Callable[[ForecastDay], float]) -> float:
     """The median of the days, moved along the median of the slopes between any two of them. [Theil and Sen]"""
     values = [value(day) for day in days]
     if len(days) < TREND:
@@ -81,7 +81,7 @@ def _carried_on(days: Sequence[Day], on: date, value: Callable[[Day], float]) ->
     return min(max(0.0, start + slope * on.toordinal()), FURTHEST * max(values))
 
 
-def _error(known: Sequence[Day], time: str) -> float | None:
+def _error(known: Sequence[ForecastDay], time: str) -> float | None:
     """How far forecasts of the last days were off, each from the days before it."""
     errors = []
     for number in range(max(1, len(known) - LATELY), len(known)):

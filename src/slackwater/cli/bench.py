@@ -20,7 +20,7 @@ from slackwater.cli.bench_recovery import recovery
 from slackwater.cli.bench_runs import maintenance, progressive
 from slackwater.cli.bench_sharing import sharing
 from slackwater.cli.bench_wrong_day import wrong_day
-from slackwater.cli.output import Json, Output, measuring, plain
+from slackwater.cli.output import CommandOutput, Json, measuring, plain
 from slackwater.cli.query_options import WORKLOADS
 
 SLOWEST = 10
@@ -87,7 +87,7 @@ def _ms(seconds: float) -> str:
 @click.option("--workload", "workload_name", type=click.Choice(WORKLOADS), default="tpcds", show_default=True)
 @measuring
 @click.pass_obj
-def frontend(output: Output, workload_name: str, json_file: str | None) -> None:
+def frontend(output: CommandOutput, workload_name: str, json_file: str | None) -> None:
     """Time the front end on every query of a workload: bind, normalize, name canonically, emit."""
     with output.waiting(f"Timing the front end on {workload_name} ..."):
         times = time_front_end(workload(workload_name))

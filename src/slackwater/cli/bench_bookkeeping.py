@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from slackwater.bench.bookkeeping import EXTRA_S, FACTOR, FEW_FILES, BookkeepingBenchmark, Size, measure_bookkeeping
-from slackwater.cli.output import Json, Output, measuring, plain
+from slackwater.cli.output import CommandOutput, Json, measuring, plain
 from slackwater.spark.session import open_session
 
 
@@ -58,7 +58,7 @@ class BookkeepingReport:
 )
 @measuring
 @click.pass_obj
-def bookkeeping(output: Output, files: int, cycles: int, directory: Path | None, json_file: str | None) -> None:
+def bookkeeping(output: CommandOutput, files: int, cycles: int, directory: Path | None, json_file: str | None) -> None:
     """Time `status`, `history` and `run` of a job with many files and a long history, and of a small one.
 
     The exit code is 1 if a command takes more than twice the small job's time plus 5 s.

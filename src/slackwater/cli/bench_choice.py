@@ -9,11 +9,11 @@ import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from slackwater.bench.choice import CLOSE, FULL, INCREMENTAL, Choice, ChoiceBenchmark, choices_from_json, choose
+from slackwater.bench.choice import CLOSE, FULL, INCREMENTAL, ChoiceBenchmark, MeasuredChoice, choices_from_json, choose
 from slackwater.bench.measure import Failed
 from slackwater.cli.bench_jobs import asked_for, failures, known_from, measured_in_turn, query_table, runs_jobs
 from slackwater.cli.bench_planning import prices
-from slackwater.cli.output import Json, Output, plain
+from slackwater.cli.output import CommandOutput, Json, plain
 from slackwater.physical.bill import EVEN, Item
 from slackwater.time.timeline import Timeline
 
@@ -54,7 +54,7 @@ class ChoiceReport:
         return Group(table, Text(), *failures(bench.failed), Text(verdict, style="bold"), *told)
 
 
-def _cells(each: Choice) -> tuple[str | Text, ...]:
+def _cells(each: MeasuredChoice) -> tuple[str | Text, ...]:
     kept, share = each.costs.get(INCREMENTAL), each.measured
     mark = Text("right") if each.is_right else Text("close") if each.is_close else Text("wrong", style="bold red")
     return (
@@ -74,7 +74,7 @@ def _cells(each: Choice) -> tuple[str | Text, ...]:
 @click.option("--weights", metavar="LIST", help="The price of work at each run; by default 0.25,0.3,1 or alike.")
 @click.option("--resume", is_flag=True, help="Continue the measurements in the file of --json.")
 @click.pass_obj
-def choice(output: Output, /, weights: str | None, resume: bool, **given: object) -> None:
+def choice(output: CommandOutput, /, weights: str | None, resume: bool, **given: object) -> None:
     """Measure how often the planner picks the cheaper way: each query refreshed incrementally and recomputed in full.
 
     Costs are executor CPU at the prices of the runs. The exit code is 1 if a query fails or an answer differs.
@@ -84,7 +84,7 @@ def choice(output: Output, /, weights: str | None, resume: bool, **given: object
     timeline = Timeline.of(asked.times, prices(weights, len(shares)), "final")
     factors = asked.prices.factors if asked.prices is not None else EVEN
 
-    def report(found: Sequence[Choice | Failed]) -> ChoiceReport:
+    def report(found: Sequence[MeasuredChoice | Failed]) -> ChoiceReport:
         told = {item.value: factors[item] for item in Item}
         return ChoiceReport(
             ChoiceBenchmark(asked.workload_name, asked.scale_factor, shares, timeline.weights, tuple(found), told)
@@ -93,5 +93,5 @@ def choice(output: Output, /, weights: str | None, resume: bool, **given: object
     known = known_from(asked.json_file, choices_from_json) if resume else {}
     found = measured_in_turn(output, asked, timeline, choose, report, known)
     output.report_measurements(report(found), asked.json_file)
-    if not all(isinstance(each, Choice) and each.equal for each in found):
+    if not all(isinstance(each, MeasuredChoice) and each.equal for each in found):
         raise click.exceptions.Exit(1)

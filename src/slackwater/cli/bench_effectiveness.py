@@ -35,7 +35,7 @@ from slackwater.bench.workloads import WorkloadQuery, parse_pattern, workload
 from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.catalog.statistics import Statistics
 from slackwater.cli.bench_planning import listed, numbered
-from slackwater.cli.output import TO_STDOUT, Json, Output, measuring, plain, write_file, write_json
+from slackwater.cli.output import TO_STDOUT, CommandOutput, Json, measuring, plain, write_file, write_json
 from slackwater.spark.session import open_session
 
 WORKLOAD = "tpcds"
@@ -161,7 +161,7 @@ def _equal(outcome: Outcome) -> str:
 @measuring
 @click.pass_obj
 def effectiveness(
-    output: Output,
+    output: CommandOutput,
     scale_factor: float,
     numbers: str,
     patterns: str,

@@ -16,15 +16,15 @@ from slackwater.bench.estimates import (
     LEARNED,
     METHODS,
     MOST_ROWS,
+    ErrorSpread,
     EstimatesBenchmark,
     Guess,
-    Spread,
     measure_estimates,
     spread,
 )
 from slackwater.bench.workloads import ArrivalPattern, workload
 from slackwater.cli.bench_planning import listed, numbered
-from slackwater.cli.output import Json, Output, measuring, plain
+from slackwater.cli.output import CommandOutput, Json, measuring, plain
 from slackwater.cli.query_options import WORKLOADS
 from slackwater.time.forms import Kind
 
@@ -76,7 +76,7 @@ def _of_steps(found: EstimatesBenchmark) -> Table:
     for name in ("median", "90th", "worst"):
         table.add_column(name, justify="right")
     for method, errors in found.steps.items():
-        if (lies := Spread.of(errors)) is not None:
+        if (lies := ErrorSpread.of(errors)) is not None:
             table.add_row(method, str(lies.counted), *map(_short, (lies.median, lies.p90, lies.worst)))
     return table
 
@@ -136,7 +136,7 @@ def _short(error: float) -> str:
 @measuring
 @click.pass_obj
 def estimates(
-    output: Output,
+    output: CommandOutput,
     workload_name: str,
     numbers: str | None,
     scale_factor: float,

@@ -20,7 +20,7 @@ from slackwater.bench.measure import Failed, Found, Measure, measure_all
 from slackwater.bench.trial import Setting
 from slackwater.bench.workloads import ArrivalPattern, Workload, WorkloadQuery, parse_pattern, workload
 from slackwater.cli.bench_planning import listed, numbered
-from slackwater.cli.output import TO_STDOUT, Output, Report, measuring, write_json
+from slackwater.cli.output import TO_STDOUT, CommandOutput, Report, measuring, write_json
 from slackwater.cli.query_options import WORKLOADS
 from slackwater.errors import Place, UserError
 from slackwater.job.learning.prices import ClusterPrices, read_prices
@@ -74,7 +74,7 @@ def runs_jobs(command: Callable[Arguments, Outcome]) -> Callable[Arguments, Outc
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JobsBenchmarkOptions:
     """What all these commands are asked."""
 
     workload_name: str
@@ -120,14 +120,14 @@ class Asked:
         return [numbered(self.work, number) for number in listed(self.numbers)]
 
 
-def asked_for(given: dict[str, object]) -> Asked:
+def asked_for(given: dict[str, object]) -> JobsBenchmarkOptions:
     """What the options of `runs_jobs` say."""
-    return Asked(**given)  # type: ignore[arg-type]
+    return JobsBenchmarkOptions(**given)  # type: ignore[arg-type]
 
 
 def measured_in_turn(
-    output: Output,
-    asked: Asked,
+    output: CommandOutput,
+    asked: JobsBenchmarkOptions,
     timeline: Timeline,
     how: Measure[Found],
     report: Callable[[Sequence[Found | Failed]], Report],

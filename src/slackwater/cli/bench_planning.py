@@ -14,7 +14,7 @@ from slackwater.bench.planning_breakdown import REPRESENTATIVE, PlanningBreakdow
 from slackwater.bench.planning_times import PlanningBenchmark, PlanningTimes, time_planning
 from slackwater.bench.workloads import Workload, WorkloadQuery, workload
 from slackwater.cli.bench_breakdown import BreakdownReport
-from slackwater.cli.output import Json, Output, measuring, plain, write_file
+from slackwater.cli.output import CommandOutput, Json, measuring, plain, write_file
 from slackwater.cli.query_options import WORKLOADS
 from slackwater.errors import UserError
 
@@ -76,7 +76,7 @@ def _number(value: float) -> str:
 @measuring
 @click.pass_obj
 def planning(
-    output: Output,
+    output: CommandOutput,
     workload_name: str,
     runs: int,
     methods: str | None,

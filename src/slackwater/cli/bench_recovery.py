@@ -19,10 +19,10 @@ from slackwater.bench.recovery import (
     recover,
     recoveries_from_json,
 )
-from slackwater.bench.wrong_day import MISHAPS, Rest
+from slackwater.bench.wrong_day import MISHAPS, RestOfDay
 from slackwater.cli.bench_jobs import asked_for, failures, known_from, measured_in_turn, query_table, runs_jobs
 from slackwater.cli.bench_planning import prices
-from slackwater.cli.output import Json, Output, plain
+from slackwater.cli.output import CommandOutput, Json, plain
 from slackwater.errors import UserError
 from slackwater.time.timeline import Timeline
 
@@ -69,11 +69,11 @@ class RecoveryReport:
                 )
 
 
-def _told(rest: Rest) -> str:
+def _told(rest: RestOfDay) -> str:
     return f"{rest.static:.2f} s by the morning's plan and {rest.anew:.2f} s by the other ({100 * rest.share:.0f} %)"
 
 
-def _cells(day: Lived, rest: Rest) -> tuple[str | Text, ...]:
+def _cells(day: Lived, rest: RestOfDay) -> tuple[str | Text, ...]:
     return (
         f"{rest.static:.2f}",
         f"{rest.anew:.2f}",
@@ -89,7 +89,7 @@ def _cells(day: Lived, rest: Rest) -> tuple[str | Text, ...]:
 @click.option("--weights", metavar="LIST", help="The price of work at each run; by default 0.25,0.3,1 or alike.")
 @click.option("--resume", is_flag=True, help="Continue the measurements in the file of --json.")
 @click.pass_obj
-def recovery(output: Output, /, weights: str | None, resume: bool, **given: object) -> None:
+def recovery(output: CommandOutput, /, weights: str | None, resume: bool, **given: object) -> None:
     """Execute days that differ from the forecast at their second run, with the original plan and with a new one.
 
     The largest changing table brings ten times the forecast, or nothing until the next run, or the run is missed. Costs

@@ -15,9 +15,16 @@ from slackwater.bench.maintenance import MaintenanceBenchmark
 from slackwater.bench.measure import Measurements, Result, measure
 from slackwater.bench.progressive import ProgressiveBenchmark, Ratios
 from slackwater.bench.ratio_chart import Distribution
-from slackwater.cli.bench_jobs import Asked, asked_for, failures, measured_in_turn, query_table, runs_jobs
+from slackwater.cli.bench_jobs import (
+    JobsBenchmarkOptions,
+    asked_for,
+    failures,
+    measured_in_turn,
+    query_table,
+    runs_jobs,
+)
 from slackwater.cli.bench_planning import prices
-from slackwater.cli.output import Json, Output, Report, plain, write_file
+from slackwater.cli.output import CommandOutput, Json, Report, plain, write_file
 from slackwater.cli.text import size
 from slackwater.time.timeline import Timeline
 
@@ -166,7 +173,7 @@ draws_chart = click.option("--chart", "chart_file", metavar="FILE", help="Also d
 )
 @click.option("--weights", metavar="LIST", help="The price of work at each run; by default 0.25,0.3,1 or alike.")
 @click.pass_obj
-def progressive(output: Output, /, cdf_file: str | None, weights: str | None, **given: object) -> None:
+def progressive(output: CommandOutput, /, cdf_file: str | None, weights: str | None, **given: object) -> None:
     """Measure answers by a deadline: each query as a job, compared with its own text.
 
     Ratios to batch are of the CPU of the last run (deadline), of all runs at their prices (weighted) and of all runs
@@ -190,7 +197,7 @@ def progressive(output: Output, /, cdf_file: str | None, weights: str | None, **
 @runs_jobs
 @draws_chart
 @click.pass_obj
-def maintenance(output: Output, /, **given: object) -> None:
+def maintenance(output: CommandOutput, /, **given: object) -> None:
     """Measure answers at every run: each query as a job that always delivers, compared with batch at every run.
 
     r is the CPU of all runs divided by that of batch at every run. The exit code is 1 if a query fails or an answer
@@ -212,7 +219,7 @@ class _Drawn(Report, Protocol):
 
 
 def _bench(
-    output: Output, asked: Asked, timeline: Timeline, report: Callable[[Sequence[Result]], _Drawn]
+    output: CommandOutput, asked: JobsBenchmarkOptions, timeline: Timeline, report: Callable[[Sequence[Result]], _Drawn]
 ) -> list[Result]:
     """Measures, and reports."""
     found = measured_in_turn(output, asked, timeline, measure, report)

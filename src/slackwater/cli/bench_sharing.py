@@ -12,7 +12,7 @@ from rich.text import Text
 from slackwater.bench.sharing import SharingBenchmark, measure_sharing
 from slackwater.bench.workloads import parse_pattern, workload
 from slackwater.cli.bench_planning import listed, numbered, prices
-from slackwater.cli.output import Json, Output, measuring, plain
+from slackwater.cli.output import CommandOutput, Json, measuring, plain
 from slackwater.cli.query_options import WORKLOADS
 
 
@@ -67,7 +67,7 @@ class SharingReport:
 @measuring
 @click.pass_obj
 def sharing(
-    output: Output,
+    output: CommandOutput,
     workload_name: str,
     numbers: str | None,
     scale_factor: float,

@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from slackwater.bench.workloads import workload
-from slackwater.bench.wrong_day import MISHAPS, Rest, WrongDays, measure_wrong_days
+from slackwater.bench.wrong_day import MISHAPS, RestOfDay, WrongDays, measure_wrong_days
 from slackwater.cli.bench_planning import listed, numbered
-from slackwater.cli.output import Json, Output, measuring, plain
+from slackwater.cli.output import CommandOutput, Json, measuring, plain
 from slackwater.cli.query_options import WORKLOADS
 
 
@@ -43,7 +43,7 @@ class WrongDayReport:
         return Group(table, Text(), Text(told))
 
 
-def _cells(rest: Rest) -> tuple[str, str, str]:
+def _cells(rest: RestOfDay) -> tuple[str, str, str]:
     return f"{rest.static / 1e6:.2f}", f"{rest.anew / 1e6:.2f}", f"{100 * rest.share:.0f} %"
 
 
@@ -54,7 +54,7 @@ def _cells(rest: Rest) -> tuple[str, str, str]:
 @measuring
 @click.pass_obj
 def wrong_day(
-    output: Output, workload_name: str, numbers: str | None, scale_factor: float, json_file: str | None
+    output: CommandOutput, workload_name: str, numbers: str | None, scale_factor: float, json_file: str | None
 ) -> None:
     """Compare a day's plan with new plans after ten times the rows arrived, none arrived, or a run was missed."""
     work = workload(workload_name)

@@ -12,7 +12,7 @@ from rich.status import Status
 from rich.text import Text
 
 from slackwater.cli.job_commands import takes_job
-from slackwater.cli.output import Json, Output, reporting
+from slackwater.cli.output import CommandOutput, Json, reporting
 from slackwater.cli.text import plain_table, seconds
 from slackwater.job.job import Job
 from slackwater.job.learning.calibrate import PASSES, ROWS, Trial, calibrate_cluster
@@ -94,7 +94,13 @@ class CalibrationReport:
 @reporting
 @click.pass_obj
 def calibrate(
-    output: Output, rows: int, repeat: int, dry_run: bool, master: str | None, file: Path | None, path: Path | None
+    output: CommandOutput,
+    rows: int,
+    repeat: int,
+    dry_run: bool,
+    master: str | None,
+    file: Path | None,
+    path: Path | None,
 ) -> None:
     """Measure the prices of work on a job's cluster with small statements, and use them for plans.
 

@@ -17,12 +17,12 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from slackwater.cli.output import Json, Output, reporting
+from slackwater.cli.output import CommandOutput, Json, reporting
 from slackwater.cli.text import amount, seconds
 from slackwater.plan.explain import timeline_rows
 
 if TYPE_CHECKING:
-    from slackwater.bench.day import Cost, Day
+    from slackwater.bench.day import DayCost, DemoDay
 
 LATER = ("explain --sql", "history --steps", "verify")
 WIDTH = 110
@@ -32,7 +32,7 @@ WIDTH = 110
 class Demonstration:
     """What came of the day, on one screen."""
 
-    day: Day
+    day: DemoDay
 
     def as_json(self) -> Json:
         day = self.day
@@ -112,7 +112,7 @@ class Demonstration:
         return table
 
 
-def _cost_value(cost: Cost) -> dict[str, Json]:
+def _cost_value(cost: DayCost) -> dict[str, Json]:
     return {
         "wall_s": cost.wall_s,
         "cpu_s": cost.cpu_s,
@@ -198,7 +198,7 @@ class Steps:
 )
 @reporting
 @click.pass_obj
-def demo(output: Output, scale_factor: float, directory: Path) -> None:
+def demo(output: CommandOutput, scale_factor: float, directory: Path) -> None:
     """Run one day of a job: data arrives, runs execute, and the answer is compared with batch.
 
     TPC-H data is generated once, into the cache directory ($SLACKWATER_CACHE). The job is written to a directory of its
@@ -214,7 +214,7 @@ def demo(output: Output, scale_factor: float, directory: Path) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _lived(say: Callable[[str], None], scale_factor: float, directory: Path) -> Day:
+def _lived(say: Callable[[str], None], scale_factor: float, directory: Path) -> DemoDay:
     from slackwater.bench.day import play, write_job
     from slackwater.spark.session import local_session
 

@@ -14,7 +14,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from slackwater.cli.output import Json, Output, reporting
+from slackwater.cli.output import CommandOutput, Json, reporting
 from slackwater.errors import MachineError
 from slackwater.spark.java import OLDEST_JAVA, find_java
 
@@ -75,7 +75,7 @@ def _mark(finding: Finding) -> Text:
 @click.option("--start-spark", is_flag=True, help="Also start a local Spark session and run a query (about 10 s).")
 @reporting
 @click.pass_obj
-def doctor(output: Output, start_spark: bool) -> None:
+def doctor(output: CommandOutput, start_spark: bool) -> None:
     """Show the versions of Python, Java, Spark and every package that Slackwater uses.
 
     The exit code is 1 if something required is missing.

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from slackwater.cli.job_commands import takes_job
-from slackwater.cli.output import Json, Output, reporting
+from slackwater.cli.output import CommandOutput, Json, reporting
 from slackwater.cli.text import amount, plain_table
 from slackwater.errors import counted
 from slackwater.job.job import Job
@@ -76,7 +76,7 @@ def _as_json(each: SourceForecast) -> Json:
 @takes_job
 @reporting
 @click.pass_obj
-def forecast(output: Output, on: datetime | None, path: Path | None) -> None:
+def forecast(output: CommandOutput, on: datetime | None, path: Path | None) -> None:
     """Show how many rows sources are expected to bring at each run, based on earlier days.
 
     The planner uses this if the job file has no `expect`.

@@ -10,7 +10,7 @@ import click
 from rich.console import Group
 from rich.text import Text
 
-from slackwater.cli.output import Json, Output, reporting
+from slackwater.cli.output import CommandOutput, Json, reporting
 from slackwater.errors import UserError
 from slackwater.job.file.config import JOB_FILES
 
@@ -52,7 +52,7 @@ class Started:
 @click.argument("directory", required=False, default=".", type=click.Path(path_type=Path))
 @reporting
 @click.pass_obj
-def init(output: Output, directory: Path) -> None:
+def init(output: CommandOutput, directory: Path) -> None:
     """Write a job file and a query to start from into DIRECTORY, by default this one.
 
     Nothing is overwritten.

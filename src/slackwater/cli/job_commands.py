@@ -10,7 +10,7 @@ import click
 
 from slackwater.cli.job_reports import CleanReport, DryRun, HistoryReport, RunReport, StatusReport
 from slackwater.cli.live import Live, Notes
-from slackwater.cli.output import Output, reporting
+from slackwater.cli.output import CommandOutput, reporting
 from slackwater.cli.verify_report import VerifyReport
 from slackwater.errors import UserError
 from slackwater.job.job import Job
@@ -29,7 +29,7 @@ def takes_job(command: Callable[Arguments, Result]) -> Callable[Arguments, Resul
     return option(command)
 
 
-def progress_for(output: Output) -> Progress:
+def progress_for(output: CommandOutput) -> Progress:
     """A live line per step on a terminal; in a log only notes; nothing beside JSON."""
     if output.json:
         return Silent()
@@ -48,7 +48,7 @@ def progress_for(output: Output) -> Progress:
 @reporting
 @click.pass_obj
 def run(
-    output: Output,
+    output: CommandOutput,
     at: str | None,
     early: bool,
     every: bool,
@@ -94,7 +94,7 @@ def run(
 @takes_job
 @reporting
 @click.pass_obj
-def status(output: Output, path: Path | None) -> None:
+def status(output: CommandOutput, path: Path | None) -> None:
     """Show the state of a job: which runs are committed, and which files wait to be read."""
     job = Job.open(path)
     output.report(StatusReport(job.config.name, job.status(), job.store.answer_directories))
@@ -109,7 +109,7 @@ def status(output: Output, path: Path | None) -> None:
 @takes_job
 @reporting
 @click.pass_obj
-def history(output: Output, steps: bool, cycles: int, every: bool, path: Path | None) -> None:
+def history(output: CommandOutput, steps: bool, cycles: int, every: bool, path: Path | None) -> None:
     """Show the cost of runs: time, CPU, rows and bytes, measured and expected.
 
     For finished cycles, also show what the best known alternative would have cost; see `verify --measure`.
@@ -129,7 +129,7 @@ def history(output: Output, steps: bool, cycles: int, every: bool, path: Path | 
 @reporting
 @click.pass_obj
 def verify(
-    output: Output, query: str | None, at: str | None, sample: float | None, measure: bool, path: Path | None
+    output: CommandOutput, query: str | None, at: str | None, sample: float | None, measure: bool, path: Path | None
 ) -> None:
     """Compare the delivered answers with the batch query on the same inputs, row by row.
 
@@ -155,7 +155,7 @@ def verify(
 @takes_job
 @reporting
 @click.pass_obj
-def clean(output: Output, everything: bool, dry_run: bool, path: Path | None) -> None:
+def clean(output: CommandOutput, everything: bool, dry_run: bool, path: Path | None) -> None:
     """Remove files that no run needs: leftovers of interrupted runs, old states, replaced answers."""
     output.report(CleanReport(Job.open(path).clean(everything=everything, dry_run=dry_run), dry_run))
 

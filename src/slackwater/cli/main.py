@@ -19,7 +19,7 @@ from slackwater.cli.doctor import doctor
 from slackwater.cli.forecast_command import forecast
 from slackwater.cli.init import init
 from slackwater.cli.job_commands import clean, history, run, status, verify
-from slackwater.cli.output import Failure, Output, reporting
+from slackwater.cli.output import CommandOutput, Failure, reporting
 from slackwater.cli.parse_command import parse
 from slackwater.cli.plan_commands import explain, plan
 from slackwater.cli.repin_command import repin
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(given: list[str]) -> int:
-    output = Output.asked_for(given, os.environ)
+    output = CommandOutput.asked_for(given, os.environ)
     try:
         with ended_by_sigterm():
             code = slackwater.main(given, prog_name="slackwater", standalone_mode=False, obj=output)

@@ -80,7 +80,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class CommandOutput:
     """Where a command prints: text or JSON, with tracebacks or without."""
 
     json: bool = False
@@ -89,7 +89,7 @@ class Output:
     stderr: Console = field(default_factory=lambda: _console(stderr=True))
 
     @classmethod
-    def asked_for(cls, arguments: Sequence[str], environ: Mapping[str, str]) -> Output:
+    def asked_for(cls, arguments: Sequence[str], environ: Mapping[str, str]) -> CommandOutput:
         """The form that the arguments ask for, read before they are parsed: a usage error has a form too."""
         options = arguments[: arguments.index("--")] if "--" in arguments else arguments
         debug = "--debug" in options or environ.get("SLACKWATER_DEBUG", "0") not in ("", "0")

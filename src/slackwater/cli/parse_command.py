@@ -15,7 +15,7 @@ from slackwater.algebra.properties import Properties, properties
 from slackwater.algebra.relation import Query
 from slackwater.algebra.relation_text import show
 from slackwater.algebra.schema import Column
-from slackwater.cli.output import Json, Output, reporting
+from slackwater.cli.output import CommandOutput, Json, reporting
 from slackwater.cli.query_options import read_catalog, read_query, takes_query
 from slackwater.cli.text import RelationTree, sql
 from slackwater.rules.normalize.normalizer import normalize
@@ -87,7 +87,7 @@ class Parsed:
 @reporting
 @click.pass_obj
 def parse(
-    output: Output,
+    output: CommandOutput,
     file: Path | None,
     text: str | None,
     catalog_file: Path | None,

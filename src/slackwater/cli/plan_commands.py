@@ -15,12 +15,12 @@ from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query
 from slackwater.bench.workloads import ArrivalPattern, parse_pattern, workload
 from slackwater.bench.workloads.workload_sizes import workload_statistics
-from slackwater.catalog.file import Tables, load_tables
+from slackwater.catalog.file import DescribedTables, load_tables
 from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
 from slackwater.cli.job_commands import job_of, takes_job
 from slackwater.cli.job_plan import explain_job
-from slackwater.cli.output import Json, Output, Report, reporting
+from slackwater.cli.output import CommandOutput, Json, Report, reporting
 from slackwater.cli.promised import promised_as_json
 from slackwater.cli.query_options import read_query, takes_query
 from slackwater.cli.replan_command import ChangedQuery, FromNow
@@ -54,7 +54,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Problem:
+class PlannedQueries:
     """Everything that the planner is given, as the command line states it."""
 
     query: Query
@@ -70,7 +70,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Asked:
+class PlanningOptions:
     """The options of a planning problem, before they are checked."""
 
     file: Path | None
@@ -93,7 +93,7 @@ class Asked:
         """Whether the command line names a query; if not, the job file does."""
         return any(given is not None for given in (self.file, self.text, self.number, self.workload_name))
 
-    def problem(self) -> Problem:
+    def problem(self) -> PlannedQueries:
         written, name = read_query(self.file, self.text, self.workload_name, self.number)
         catalog, statistics, times = self._data()
         timeline = Timeline.of(times, self._weights(), self._deliver())
@@ -103,7 +103,7 @@ class Asked:
         ranking: Objective = LastRunFirst() if self.objective == "last-first" else WeightedSum(timeline.weights)
         model: CostModel = RowsCost() if self.cost == "rows" else EngineCost()
         options = Options(self.methods or None, self.disable, model=model, objective=ranking)
-        return Problem(query, statistics, timeline, options)
+        return PlannedQueries(query, statistics, timeline, options)
 
     def _data(self) -> tuple[Catalog, Statistics, list[str]]:
         if self.catalog_file is not None and self.workload_name is not None:
@@ -115,7 +115,7 @@ class Asked:
             raise click.UsageError("--arrivals requires --workload; a catalog file states arrivals for each table")
         if not times:
             raise click.UsageError("--schedule is missing, e.g. --schedule 14:00,24:00")
-        tables = Tables(Catalog.of(()), {}) if self.catalog_file is None else load_tables(self.catalog_file)
+        tables = DescribedTables(Catalog.of(()), {}) if self.catalog_file is None else load_tables(self.catalog_file)
         return tables.catalog, tables.statistics(times), times
 
     def _workload(self, name: str, times: list[str]) -> tuple[Catalog, Statistics, list[str]]:
@@ -148,7 +148,7 @@ def _listed(text: str | None) -> list[str]:
 
 
 def plans(command: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """The options of a planning problem; the command gets them as the fields of `Asked`."""
+    """The options of a planning problem; the command gets them as the fields of `PlanningOptions`."""
     for option in (
         click.option("--objective", type=click.Choice(OBJECTIVES), default="weighted", help="How runs are compared."),
         click.option(
@@ -282,7 +282,7 @@ def _sql_parts(plan: Plan, run: int | None = None) -> list[RenderableType]:
 @takes_job
 @reporting
 @click.pass_obj
-def plan(output: Output, /, sql: bool, form: str, from_now: bool, path: Path | None, **asked: object) -> None:
+def plan(output: CommandOutput, /, sql: bool, form: str, from_now: bool, path: Path | None, **asked: object) -> None:
     """Show the steps of each run: what they compute, save and deliver.
 
     Without a query, show the plan of the job in this directory. If one of its queries has changed since the cycle
@@ -323,7 +323,7 @@ def plan(output: Output, /, sql: bool, form: str, from_now: bool, path: Path | N
 @reporting
 @click.pass_obj
 def explain(
-    output: Output,
+    output: CommandOutput,
     /,
     alternatives: bool,
     memo: bool,
@@ -356,5 +356,5 @@ def explain(
     output.report(Explanation(problem.planning(), run, sql, comparisons, memo, trace))
 
 
-def _asked(given: dict[str, object]) -> Asked:
-    return Asked(**given)  # type: ignore[arg-type]
+def _asked(given: dict[str, object]) -> PlanningOptions:
+    return PlanningOptions(**given)  # type: ignore[arg-type]

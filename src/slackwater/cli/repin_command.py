@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from slackwater.cli.job_commands import takes_job
-from slackwater.cli.output import Json, Output, reporting
+from slackwater.cli.output import CommandOutput, Json, reporting
 from slackwater.errors import counted
 from slackwater.job.inputs.repin import Repinned, ReplacedFile
 from slackwater.job.job import Job
@@ -32,7 +32,7 @@ from slackwater.job.job import Job
 @reporting
 @click.pass_obj
 def repin(
-    output: Output,
+    output: CommandOutput,
     files: tuple[Path, ...],
     source: str | None,
     forget: tuple[Path, ...],

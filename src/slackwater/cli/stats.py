@@ -14,7 +14,7 @@ from rich.text import Text
 from slackwater.algebra.predicates import Constant
 from slackwater.algebra.types import Type
 from slackwater.cli.job_commands import takes_job
-from slackwater.cli.output import Json, Output, reporting
+from slackwater.cli.output import CommandOutput, Json, reporting
 from slackwater.cli.text import amount, plain_table, size
 from slackwater.errors import counted
 from slackwater.job.inputs.batches import Batch, ColumnCounts
@@ -177,7 +177,7 @@ def _column_json(column: ColumnCounts, rows: float) -> Json:
 @takes_job
 @reporting
 @click.pass_obj
-def stats(output: Output, source: str | None, by_arrival: bool, full: bool, path: Path | None) -> None:
+def stats(output: CommandOutput, source: str | None, by_arrival: bool, full: bool, path: Path | None) -> None:
     """Show the statistics of columns: distinct values, NULLs, ranges, frequent values.
 
     New files are counted first; files that were counted before are not read again.

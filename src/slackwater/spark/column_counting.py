@@ -42,7 +42,7 @@ LEFT_OUT = 2.0
 
 
 @dataclass(frozen=True)
-class Rates:
+class SampleRates:
     """Which share of the rows sketches see, and which share of them is sampled for frequent values and bounds."""
 
     seen: float = 1.0
@@ -78,7 +78,7 @@ def count_columns(
     session: SparkSession,
     view: str,
     fields: Sequence[Field],
-    rates: Rates,
+    rates: SampleRates,
     *,
     feed: bool = False,
     known: Collection[str] = (),
@@ -113,7 +113,7 @@ def count_columns(
     )
 
 
-def _shares(rates: Rates) -> tuple[tuple[str, float], ...]:
+def _shares(rates: SampleRates) -> tuple[tuple[str, float], ...]:
     return ("rows", 1.0), ("seen", rates.seen), ("sampled", rates.sampled)
 
 

@@ -18,7 +18,7 @@ from slackwater.algebra.schema import Column
 from slackwater.errors import BindError, counted
 from slackwater.sql.context import Bound
 from slackwater.sql.grouping import grouping_sets
-from slackwater.sql.items import Item, arguments_of, name_for, ordinal
+from slackwater.sql.items import SelectItem, arguments_of, name_for, ordinal
 from slackwater.sql.scope import Named, Resolver, Scope, leaf
 from slackwater.sql.tree import with_parts
 from slackwater.sql.workbench import Workbench
@@ -46,7 +46,7 @@ class Groups:
 
     # --- GROUP BY --------------------------------------------------------------------------------------------------
 
-    def read(self, items: Sequence[Item], names: Resolver) -> GroupBy | None:
+    def read(self, items: Sequence[SelectItem], names: Resolver) -> GroupBy | None:
         """The GROUP BY clause; its keys may be positions or aliases of the select list."""
         group = self.select.args.get("group")
         if group is None:
@@ -61,7 +61,7 @@ class Groups:
             return GroupBy(keys)
         return GroupBy(keys, tuple(tuple(resolved[node] for node in s) for s in written_sets))
 
-    def _key(self, node: exp.Expr, items: Sequence[Item], names: Resolver) -> exp.Expr:
+    def _key(self, node: exp.Expr, items: Sequence[SelectItem], names: Resolver) -> exp.Expr:
         position = ordinal(node)
         if position is None:
             return self._checked(self.bench.resolve(node, names), node)
@@ -83,7 +83,7 @@ class Groups:
 
     # --- the Aggregate -----------------------------------------------------------------------------------------------
 
-    def build(self, group_by: GroupBy | None, entries: Sequence[exp.Expr], items: Sequence[Item]) -> None:
+    def build(self, group_by: GroupBy | None, entries: Sequence[exp.Expr], items: Sequence[SelectItem]) -> None:
         """Puts the Aggregate in place, if there are groups or the entries hold aggregates."""
         calls = list(dict.fromkeys(call for tree in entries for call in self.calls_in(tree)))
         if group_by is None and not calls and not self.select.args.get("having"):

@@ -20,7 +20,7 @@ from slackwater.sql.bind_from import FindCte, FromBinder, generated_columns
 from slackwater.sql.bind_groups import GroupBy, Groups
 from slackwater.sql.bind_windows import Windows
 from slackwater.sql.context import Bound, Context
-from slackwater.sql.items import Item, name_for, ordinal, spark_name
+from slackwater.sql.items import SelectItem, name_for, ordinal, spark_name
 from slackwater.sql.scope import NO_ALIASES, Aliases, Named, Scope, leaf
 from slackwater.sql.workbench import BindQuery, Workbench, is_star, named_windows
 
@@ -104,7 +104,7 @@ class SelectBinder:
             raise self.context.wrong(f"a window function cannot stand in {clause}", window)
         return tree
 
-    def _order(self, items: list[Item], aliases: Aliases) -> list[tuple[exp.Expr, exp.Ordered]]:
+    def _order(self, items: list[SelectItem], aliases: Aliases) -> list[tuple[exp.Expr, exp.Ordered]]:
         """Each sort key, resolved, with how it is written; ORDER BY ALL is every column of the list."""
         order = self.select.args.get("order")
         entries = list(order.expressions) if order else []
@@ -112,7 +112,7 @@ class SelectBinder:
             return [(item.tree.copy(), entries[0]) for item in items]
         return [(self._order_entry(entry, items, aliases), entry) for entry in entries]
 
-    def _order_entry(self, entry: exp.Ordered, items: list[Item], aliases: Aliases) -> exp.Expr:
+    def _order_entry(self, entry: exp.Ordered, items: list[SelectItem], aliases: Aliases) -> exp.Expr:
         position = ordinal(entry.this)
         if position is None:
             return self.bench.resolve(entry.this, self.bench.resolver(aliases_first=aliases))
@@ -122,8 +122,8 @@ class SelectBinder:
 
     # --- the select list -------------------------------------------------------------------------------------------
 
-    def _select_list(self) -> list[Item]:
-        items: list[Item] = []
+    def _select_list(self) -> list[SelectItem]:
+        items: list[SelectItem] = []
         named: list[tuple[str, exp.Expr]] = []
         for node in self.select.expressions:
             if is_star(node):
@@ -135,12 +135,12 @@ class SelectBinder:
                 continue
             resolved = self.bench.resolve(tree, self.bench.resolver(aliases_last=Aliases.of(named)))
             name = node.alias if isinstance(node, exp.Alias) else spark_name(node)
-            items.append(Item(name, resolved))
+            items.append(SelectItem(name, resolved))
             if isinstance(node, exp.Alias):
                 named.append((name, resolved))
         return items
 
-    def _generator(self, node: exp.Expr) -> list[Item]:
+    def _generator(self, node: exp.Expr) -> list[SelectItem]:
         """A generator in the select list runs on the rows of FROM."""
         tree = node.this if isinstance(node, (exp.Alias, exp.Aliases)) else node
         several = [alias.name for alias in node.aliases] if isinstance(node, exp.Aliases) else []
@@ -152,11 +152,13 @@ class SelectBinder:
         columns = generated_columns(self.context, generator, names)
         bench.relation = Generate(bench.relation, generator, columns, function_name(tree).endswith("_outer"))
         bench.note(*columns)
-        return [Item(column.name, leaf(column)) for column in columns]
+        return [SelectItem(column.name, leaf(column)) for column in columns]
 
     # --- the result --------------------------------------------------------------------------------------------------
 
-    def _project(self, items: list[Item], trees: list[exp.Expr], orders: list[tuple[exp.Expr, exp.Ordered]]) -> Bound:
+    def _project(
+        self, items: list[SelectItem], trees: list[exp.Expr], orders: list[tuple[exp.Expr, exp.Ordered]]
+    ) -> Bound:
         made: list[tuple[Column, Scalar]] = []
         named: list[Named] = []
         order: list[SortKey] = []

@@ -1,7 +1,7 @@
 """One SELECT under construction: the emitter's working piece.
 
-A `Block` collects FROM, WHERE, GROUP BY, HAVING, windows and LIMIT in the order SQL evaluates them, and knows how to
-say each column of the relation it stands for. `stage` tells how far it has come; an operator that SQL would evaluate
+A `SelectBlock` collects FROM, WHERE, GROUP BY, HAVING, windows and LIMIT in the order SQL evaluates them, and knows how
+to say each column of the relation it stands for. `stage` tells how far it has come; an operator that SQL would evaluate
 earlier than the block's stage needs a new block.
 """
 
@@ -25,7 +25,7 @@ class Stage(IntEnum):
 
 
 @dataclass
-class Block:
+class SelectBlock:
     """A SELECT without its select list; `columns` says how each column reads inside it."""
 
     source: exp.Expr | None

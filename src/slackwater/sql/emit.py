@@ -40,7 +40,7 @@ from slackwater.algebra.scalar import Scalar
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.algebra.types import Type
 from slackwater.errors import InternalError
-from slackwater.sql.block import Block, Stage
+from slackwater.sql.block import SelectBlock, Stage
 from slackwater.sql.dialect import render
 from slackwater.sql.names import block_name, output_names
 
@@ -90,7 +90,7 @@ class _Emitter:
             result.set("with_", exp.With(expressions=tables))
         return result
 
-    def _presented(self, query: Query, block: Block) -> exp.Query:
+    def _presented(self, query: Query, block: SelectBlock) -> exp.Query:
         """The root block: the user's names, types and order."""
         block = self._sortable(block, query.relation, query.order)
         items = []
@@ -104,7 +104,7 @@ class _Emitter:
 
     # --- blocks ----------------------------------------------------------------------------------------------------
 
-    def block(self, relation: Relation) -> Block:
+    def block(self, relation: Relation) -> SelectBlock:
         """The block of a relation; one that is used again and costs something is named and reused."""
         if self.uses.get(id(relation), 0) < 2 or not _is_work(relation):
             return self._block(relation)
@@ -114,11 +114,11 @@ class _Emitter:
         name, names = self.shared[id(relation)]
         return self._from_table(name, names)
 
-    def closed(self, block: Block, relation: Relation) -> Block:
+    def closed(self, block: SelectBlock, relation: Relation) -> SelectBlock:
         """The block as a named table to select from."""
         return self._from_table(*self._name_block(block, relation))
 
-    def _name_block(self, block: Block, relation: Relation) -> tuple[str, dict[Column, str]]:
+    def _name_block(self, block: SelectBlock, relation: Relation) -> tuple[str, dict[Column, str]]:
         names = output_names(relation.columns)
         order = list(block.order) if block.stage is Stage.LIMITED else []
         select = block.select([(names[c], block.say(c)) for c in relation.columns], order)
@@ -126,13 +126,13 @@ class _Emitter:
         self.ctes.append((name, select))
         return name, names
 
-    def _from_table(self, name: str, names: dict[Column, str], alias: str | None = None) -> Block:
+    def _from_table(self, name: str, names: dict[Column, str], alias: str | None = None) -> SelectBlock:
         alias = alias or (name if not self._is_used(name) else self._fresh(name))
         self._mark_used(alias)
         table = exp.Table(this=exp.to_identifier(name))
         if alias != name:
             table.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
-        return Block(table, {column: _column(alias, spelt) for column, spelt in names.items()})
+        return SelectBlock(table, {column: _column(alias, spelt) for column, spelt in names.items()})
 
     _used: set[str] = field(default_factory=set)
 
@@ -151,12 +151,12 @@ class _Emitter:
         self.taken.add(candidate.lower())
         return candidate
 
-    def _input(self, relation: Relation, latest: Stage) -> Block:
+    def _input(self, relation: Relation, latest: Stage) -> SelectBlock:
         """The block of an input, closed if it has already come further than `latest`."""
         block = self.block(relation)
         return block if block.stage <= latest else self.closed(block, relation)
 
-    def _tree(self, scalar: Scalar, block: Block) -> exp.Expr:
+    def _tree(self, scalar: Scalar, block: SelectBlock) -> exp.Expr:
         by_id = {column.id: block.columns[column] for column in scalar.columns}
 
         def spell(node: exp.Expr) -> exp.Expr:
@@ -164,7 +164,7 @@ class _Emitter:
 
         return with_needed_parentheses(scalar.tree.transform(spell))
 
-    def _sortable(self, block: Block, relation: Relation, keys: tuple[SortKey, ...]) -> Block:
+    def _sortable(self, block: SelectBlock, relation: Relation, keys: tuple[SortKey, ...]) -> SelectBlock:
         """A block that may be sorted: not cut by another order, and by what Spark takes in its ORDER BY.
 
         It takes no window functions there, and of grouping sets only what is a column already.
@@ -176,22 +176,22 @@ class _Emitter:
         computed = any(not isinstance(tree, exp.Column) for tree in trees)
         return self.closed(block, relation) if is_cut or has_window or (has_sets and computed) else block
 
-    def _order(self, keys: tuple[SortKey, ...], block: Block) -> list[exp.Ordered]:
+    def _order(self, keys: tuple[SortKey, ...], block: SelectBlock) -> list[exp.Ordered]:
         """ORDER BY of a query, where a constant would be read as a position; it orders nothing anyway."""
         varying = [key for key in keys if block.columns[key.column].find(exp.Column, exp.Func)]
         return [self._sort(key, block) for key in varying]
 
-    def _sort(self, key: SortKey, block: Block) -> exp.Ordered:
+    def _sort(self, key: SortKey, block: SelectBlock) -> exp.Ordered:
         return exp.Ordered(this=block.say(key.column), desc=key.descending, nulls_first=key.nulls_first)
 
     # --- operators -------------------------------------------------------------------------------------------------
 
     @singledispatchmethod
-    def _block(self, relation: Relation) -> Block:
+    def _block(self, relation: Relation) -> SelectBlock:
         raise InternalError(f"the emitter does not know {type(relation).__name__}")
 
     @_block.register
-    def _(self, relation: Scan) -> Block:
+    def _(self, relation: Scan) -> SelectBlock:
         name = relation.table.name
         alias = name.rpartition(".")[2]
         alias = alias if not self._is_used(alias) else self._fresh(alias)
@@ -200,29 +200,29 @@ class _Emitter:
         if alias != name:
             table.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
         spelt = zip(relation.columns, relation.table.column_names(), strict=True)
-        return Block(table, {column: _column(alias, field_name) for column, field_name in spelt})
+        return SelectBlock(table, {column: _column(alias, field_name) for column, field_name in spelt})
 
     @_block.register
-    def _(self, relation: Values) -> Block:
+    def _(self, relation: Values) -> SelectBlock:
         if not relation.names and len(relation.rows) == 1:
-            return Block(None, {})
+            return SelectBlock(None, {})
         alias = self._fresh("rows")
         names = output_names(relation.names)
         columns: dict[Column, exp.Expr] = {column: _column(alias, spelt) for column, spelt in names.items()}
         if not relation.rows:
             nulls = [(spelt, _null(column.type)) for column, spelt in names.items()]
-            empty = Block(None, {}, where=[exp.Boolean(this=False)]).select(list(nulls), [])
+            empty = SelectBlock(None, {}, where=[exp.Boolean(this=False)]).select(list(nulls), [])
             aliased = exp.Subquery(this=empty, alias=exp.TableAlias(this=exp.to_identifier(alias)))
-            return Block(aliased, columns)
+            return SelectBlock(aliased, columns)
         # Rows without columns still count; VALUES needs something to say of each.
         one = [exp.Literal.number(1)]
         rows = [exp.Tuple(expressions=[cell.tree.copy() for cell in row] or one) for row in relation.rows]
         spelt_names = [exp.to_identifier(n) for n in names.values() or ["one"]]
         table = exp.Values(expressions=rows, alias=exp.TableAlias(this=exp.to_identifier(alias), columns=spelt_names))
-        return Block(table, columns)
+        return SelectBlock(table, columns)
 
     @_block.register
-    def _(self, relation: Filter) -> Block:
+    def _(self, relation: Filter) -> SelectBlock:
         block = self._input(relation.input, Stage.GROUPED)
         if _repeats_random(relation.predicate.columns, block):
             block = self.closed(block, relation.input)
@@ -232,7 +232,7 @@ class _Emitter:
         return block
 
     @_block.register
-    def _(self, relation: Project) -> Block:
+    def _(self, relation: Project) -> SelectBlock:
         block = self.block(relation.input)
         if _repeats_work(relation, block) or _repeats_random(relation.used, block):
             block = self.closed(block, relation.input)
@@ -240,7 +240,7 @@ class _Emitter:
         return block
 
     @_block.register
-    def _(self, relation: Join) -> Block:
+    def _(self, relation: Join) -> SelectBlock:
         left = self._input(relation.left, Stage.FROM)
         sent = self.sends(relation) if self.sends is not None else None
         if (
@@ -260,7 +260,7 @@ class _Emitter:
             right = self.closed(right, relation.right)
         if sent is not None:
             left.hints += _named(left if sent is relation.left else right)
-        both = Block(left.source, left.columns | right.columns)
+        both = SelectBlock(left.source, left.columns | right.columns)
         on = self._tree(relation.condition, both)
         conditions = (
             [] if isinstance(on, exp.Boolean) and on.this else list(on.flatten() if isinstance(on, exp.And) else [on])
@@ -274,7 +274,7 @@ class _Emitter:
         return left
 
     @_block.register
-    def _(self, relation: Aggregate) -> Block:
+    def _(self, relation: Aggregate) -> SelectBlock:
         if isinstance(relation.input, Expand) and _is_grouping_sets(relation, relation.input):
             return self._grouping_sets(relation, relation.input)
         block = self._input(relation.input, Stage.FROM)
@@ -294,7 +294,7 @@ class _Emitter:
         block.stage = Stage.GROUPED
         return block
 
-    def _grouping_sets(self, relation: Aggregate, expand: Expand) -> Block:
+    def _grouping_sets(self, relation: Aggregate, expand: Expand) -> SelectBlock:
         block = self._input(expand.input, Stage.FROM)
         spelt = {block.columns[source] for _, source in expand.keys if isinstance(block.columns[source], exp.Column)}
         if len(spelt) < len(expand.keys):
@@ -314,7 +314,7 @@ class _Emitter:
         return block
 
     @_block.register
-    def _(self, relation: Expand) -> Block:
+    def _(self, relation: Expand) -> SelectBlock:
         """Where no aggregate follows at once: a cross join with the numbers of the sets."""
         block = self._input(relation.input, Stage.FROM)
         if block.laterals or block.source is None:
@@ -335,7 +335,7 @@ class _Emitter:
         return block
 
     @_block.register
-    def _(self, relation: Window) -> Block:
+    def _(self, relation: Window) -> SelectBlock:
         block = self._input(relation.input, Stage.FROM)
         calls = {column: self._window(call, block) for column, call in relation.calls}
         block.columns = block.columns | calls
@@ -343,7 +343,7 @@ class _Emitter:
         return block
 
     @_block.register
-    def _(self, relation: Union) -> Block:
+    def _(self, relation: Union) -> SelectBlock:
         names = output_names(relation.names)
         selects: list[exp.Query] = []
         for branch, sources in zip(relation.branches, relation.sources, strict=True):
@@ -360,7 +360,7 @@ class _Emitter:
         return self._from_table(name, names)
 
     @_block.register
-    def _(self, relation: Limit) -> Block:
+    def _(self, relation: Limit) -> SelectBlock:
         block = self._sortable(self._input(relation.input, Stage.WINDOWED), relation.input, relation.order)
         block.order = self._order(relation.order, block)
         block.limit, block.offset = relation.count, relation.offset
@@ -368,7 +368,7 @@ class _Emitter:
         return block
 
     @_block.register
-    def _(self, relation: Generate) -> Block:
+    def _(self, relation: Generate) -> SelectBlock:
         block = self._input(relation.input, Stage.FROM)
         if block.source is None:
             block = self.closed(block, relation.input)
@@ -386,7 +386,7 @@ class _Emitter:
 
     # --- calls -----------------------------------------------------------------------------------------------------
 
-    def _aggregate(self, call: AggregateCall, block: Block) -> exp.Expr:
+    def _aggregate(self, call: AggregateCall, block: SelectBlock) -> exp.Expr:
         arguments = [self._tree(a, block) for a in call.arguments]
         if call.function == "count" and not arguments:
             arguments = [exp.Star()]
@@ -404,7 +404,7 @@ class _Emitter:
             tree = exp.Filter(this=tree, expression=exp.Where(this=self._tree(call.filter, block)))
         return tree
 
-    def _window(self, call: WindowCall, block: Block) -> exp.Expr:
+    def _window(self, call: WindowCall, block: SelectBlock) -> exp.Expr:
         order = [self._sort(key, block) for key in call.order]
         return exp.Window(
             this=self._tree(call.function, block),
@@ -453,7 +453,7 @@ def _null(kind: Type) -> exp.Expr:
     return exp.Cast(this=exp.Null(), to=_data_type(kind)) if kind.is_known else exp.Null()
 
 
-def _named(block: Block) -> list[str]:
+def _named(block: SelectBlock) -> list[str]:
     """The name of a block of one table, for a hint."""
     return [block.source.alias_or_name] if block.source is not None and block.source.alias_or_name else []
 
@@ -477,7 +477,7 @@ def _is_grouping_sets(aggregate: Aggregate, expand: Expand) -> bool:
     return can_be_named and set(aggregate.keys) == made and not arguments & made
 
 
-def _repeats_work(project: Project, block: Block) -> bool:
+def _repeats_work(project: Project, block: SelectBlock) -> bool:
     """Whether a projection would write a long expression more than once."""
     counts: dict[Column, int] = {}
     for _, scalar in project.items:
@@ -486,6 +486,6 @@ def _repeats_work(project: Project, block: Block) -> bool:
     return any(n > 1 and sum(1 for _ in block.columns[c].walk()) > LIGHT for c, n in counts.items())
 
 
-def _repeats_random(columns: frozenset[Column], block: Block) -> bool:
+def _repeats_random(columns: frozenset[Column], block: SelectBlock) -> bool:
     """Whether a value that differs at every evaluation would be evaluated again."""
     return any(Scalar(block.columns[c], frozenset()).is_random for c in columns)

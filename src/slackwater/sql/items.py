@@ -11,7 +11,7 @@ from slackwater.algebra.scalar import function_name
 
 
 @dataclass(frozen=True)
-class Item:
+class SelectItem:
     """One entry of the select list: its name and its resolved tree."""
 
     name: str
@@ -32,7 +32,7 @@ def ordinal(node: exp.Expr) -> int | None:
     return int(node.name) if isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit() else None
 
 
-def name_for(tree: exp.Expr, items: Sequence[Item]) -> str:
+def name_for(tree: exp.Expr, items: Sequence[SelectItem]) -> str:
     """A readable name for a computed column: the user's, if the select list has the tree."""
     written = next((item.name for item in items if item.tree == tree), "")
     return written if written.isidentifier() else function_name(tree) or "value"

@@ -21,7 +21,7 @@ from slackwater.algebra.schema import Column
 from slackwater.algebra.types import Type
 from slackwater.errors import BindError, UserError, did_you_mean
 from slackwater.sql.context import Bound, Context
-from slackwater.sql.items import Item, arguments_of
+from slackwater.sql.items import SelectItem, arguments_of
 from slackwater.sql.scope import NO_ALIASES, Aliases, Resolver, Scope, leaf, with_fields
 from slackwater.sql.subquery import Placed, SubqueryLowering
 from slackwater.sql.tree import with_parts
@@ -105,12 +105,14 @@ class Workbench:
 
     # --- stars -----------------------------------------------------------------------------------------------------
 
-    def star(self, node: exp.Expr) -> list[Item]:
+    def star(self, node: exp.Expr) -> list[SelectItem]:
         """`*`, `t.*` and `struct.*`, less what EXCEPT names."""
         star = node if isinstance(node, exp.Star) else node.this
         qualifier = [part.name for part in node.parts[:-1]] if isinstance(node, exp.Column) else []
         source = self.scope.source(qualifier)
-        items = self._fields(qualifier, node) if source is None else [Item(n, leaf(column)) for n, column in source]
+        items = (
+            self._fields(qualifier, node) if source is None else [SelectItem(n, leaf(column)) for n, column in source]
+        )
         if not items:
             raise self.context.wrong("`*` without a FROM clause", node)
         if star.args.get("replace") or star.args.get("rename"):
@@ -122,14 +124,14 @@ class Workbench:
                 raise self.context.wrong(f"EXCEPT names no column `{name}`", written, did_you_mean(name, known))
         return [item for item in items if item.name.lower() not in dropped]
 
-    def _fields(self, path: list[str], node: exp.Expr) -> list[Item]:
+    def _fields(self, path: list[str], node: exp.Expr) -> list[SelectItem]:
         """Every field of a struct column."""
         try:
             struct = self.resolver().resolve(exp.column(path[-1], *reversed(path[:-1]), quoted=True))
         except BindError:
             hint = did_you_mean(path[0], self.scope.by_alias)
             raise self.context.wrong(f"no table or alias `{'.'.join(path)}` here", node, hint) from None
-        return [Item(name, with_fields(struct.copy(), [name])) for name in self.type_of(struct).fields]
+        return [SelectItem(name, with_fields(struct.copy(), [name])) for name in self.type_of(struct).fields]
 
     def _spread(self, call: exp.Expr, visit: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
         """`hash(*)` and `struct(*)` with every column in the star's place."""
@@ -278,7 +280,7 @@ def is_star(node: exp.Expr) -> bool:
     return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
 
 
-def _field(item: Item) -> exp.Expr:
+def _field(item: SelectItem) -> exp.Expr:
     return exp.PropertyEQ(this=exp.to_identifier(item.name), expression=item.tree)
 
 

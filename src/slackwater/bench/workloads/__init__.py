@@ -13,7 +13,7 @@ from slackwater.bench.workloads.dataset import Dataset, default_cache
 from slackwater.bench.workloads.pattern import ArrivalPattern, parse_pattern, preset
 from slackwater.bench.workloads.query import WorkloadQuery
 from slackwater.bench.workloads.workload import Workload, tpcds, tpch, workload
-from slackwater.bench.workloads.workload_schema import Column, Reference, Role, Schema, Table
+from slackwater.bench.workloads.workload_schema import Reference, Role, Schema, WorkloadColumn, WorkloadTable
 from slackwater.catalog.arrival import CHANGE_TYPE, Change
 
 __all__ = [
@@ -21,14 +21,14 @@ __all__ = [
     "ArrivalPattern",
     "Arrivals",
     "Change",
-    "Column",
     "Dataset",
     "Reference",
     "Role",
     "Schema",
-    "Table",
     "Workload",
+    "WorkloadColumn",
     "WorkloadQuery",
+    "WorkloadTable",
     "default_cache",
     "parse_pattern",
     "preset",

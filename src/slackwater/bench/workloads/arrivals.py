@@ -20,7 +20,7 @@ from slackwater.bench.workloads.dataset import Dataset
 from slackwater.bench.workloads.lots import Mask, fingerprint, salt
 from slackwater.bench.workloads.pattern import ArrivalPattern
 from slackwater.bench.workloads.timetable import Timetable, integers, timetables
-from slackwater.bench.workloads.workload_schema import Table
+from slackwater.bench.workloads.workload_schema import WorkloadTable
 from slackwater.catalog.arrival import Change
 from slackwater.errors import UserError, did_you_mean
 
@@ -118,7 +118,7 @@ def split(dataset: Dataset, pattern: ArrivalPattern) -> Arrivals:
     return Arrivals(dataset, pattern, timetables(dataset, pattern))
 
 
-def _updated(rows: pa.Table, table: Table, changed: Mask, salted: int) -> pa.Table:
+def _updated(rows: pa.Table, table: WorkloadTable, changed: Mask, salted: int) -> pa.Table:
     """The rows with another measure where `changed`: a few units less above 100, a few more below or for a null.
 
     So a version always differs from the one before, no type overflows, and what was not negative stays so.

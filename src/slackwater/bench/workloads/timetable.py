@@ -31,7 +31,7 @@ from slackwater.bench.workloads.lots import (
     uniform,
 )
 from slackwater.bench.workloads.pattern import ArrivalPattern
-from slackwater.bench.workloads.workload_schema import Schema, Table
+from slackwater.bench.workloads.workload_schema import Schema, WorkloadTable
 from slackwater.errors import InternalError, UserError
 
 
@@ -89,11 +89,11 @@ def integers(rows: pa.Table, column: str) -> Integers:
 class _Frame:
     """The columns of a table that decide its timetable."""
 
-    table: Table
+    table: WorkloadTable
     rows: pa.Table
 
     @classmethod
-    def read(cls, dataset: Dataset, table: Table) -> _Frame:
+    def read(cls, dataset: Dataset, table: WorkloadTable) -> _Frame:
         names = {*table.key, *table.unit, table.skew_by, *(c for ref in table.references for c in ref.columns)}
         return cls(table, dataset.read(table.name, sorted(names)))
 

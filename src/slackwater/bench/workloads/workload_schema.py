@@ -28,7 +28,7 @@ class Role(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class WorkloadColumn:
     """A column with its Spark SQL type."""
 
     name: str
@@ -49,7 +49,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class WorkloadTable:
     """A table of a workload.
 
     `unit` names the columns whose rows belong to one business event (the lines of one ticket); `skew_by` the column
@@ -58,7 +58,7 @@ class Table:
 
     name: str
     role: Role
-    columns: tuple[Column, ...]
+    columns: tuple[WorkloadColumn, ...]
     key: tuple[str, ...]
     references: tuple[Reference, ...]
     unit: tuple[str, ...]
@@ -82,16 +82,16 @@ class Table:
 class Schema:
     """The tables of a workload, by name, in the order they were given."""
 
-    tables: tuple[Table, ...]
+    tables: tuple[WorkloadTable, ...]
 
     def __post_init__(self) -> None:
         for table in self.tables:
             _check(table, self)
 
-    def __iter__(self) -> Iterator[Table]:
+    def __iter__(self) -> Iterator[WorkloadTable]:
         return iter(self.tables)
 
-    def __getitem__(self, name: str) -> Table:
+    def __getitem__(self, name: str) -> WorkloadTable:
         for table in self.tables:
             if table.name == name:
                 return table
@@ -119,7 +119,7 @@ def table(
     skew_by: str | None = None,
     measure: str | None = None,
     nullable: bool = True,
-) -> Table:
+) -> WorkloadTable:
     """A table from a compact text: `columns` is "name type, name type", other lists are names apart by blanks.
 
     Key columns are never null; the others are as `nullable` says. Without `measure`, the first decimal, else the
@@ -137,10 +137,10 @@ def table(
         decimals = [column for column, spark_type in free if spark_type.startswith("decimal")]
         integers = [column for column, spark_type in free if spark_type in ("int", "bigint")]
         measure = next(iter(decimals + integers), None)
-    return Table(
+    return WorkloadTable(
         name=name,
         role=role,
-        columns=tuple(Column(column, spark_type, nullable and column not in keys) for column, spark_type in parsed),
+        columns=tuple(WorkloadColumn(column, kind, nullable and column not in keys) for column, kind in parsed),
         key=keys,
         references=refs,
         unit=tuple(unit.split()) if unit else keys,
@@ -169,7 +169,7 @@ def arrow_type(spark_type: str) -> pa.DataType:
     raise InternalError(f"workload schema: no Arrow type for Spark type `{spark_type}`")
 
 
-def _check(table: Table, schema: Schema) -> None:
+def _check(table: WorkloadTable, schema: Schema) -> None:
     known = set(table.column_names)
     named = {*table.key, *table.unit, table.skew_by, *(c for r in table.references for c in r.columns)}
     if table.measure is not None:

@@ -15,7 +15,7 @@ from typing import Final
 from slackwater.bench.workloads.column_spread import Spreading, spreadings
 from slackwater.bench.workloads.pattern import ArrivalPattern
 from slackwater.bench.workloads.workload import Workload
-from slackwater.bench.workloads.workload_schema import Role, Table
+from slackwater.bench.workloads.workload_schema import Role, WorkloadTable
 from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
 from slackwater.errors import UserError
 
@@ -68,7 +68,7 @@ _FIXED: Final = frozenset(
 _SLOW_GROWTH: Final = 0.65
 
 
-def rows_of(work: Workload, table: Table, scale_factor: float) -> float:
+def rows_of(work: Workload, table: WorkloadTable, scale_factor: float) -> float:
     """Rows of a table at a scale factor, by specification or nearly so."""
     if not scale_factor > 0:
         raise UserError(f"a scale factor of {scale_factor!r} has no data", hint="try 0.01, 0.1 or 1")
@@ -102,7 +102,7 @@ def workload_statistics(work: Workload, scale_factor: float, pattern: ArrivalPat
 
 
 def _distinct(
-    table: Table, scale_factor: float, rows: Mapping[str, float], columns: Mapping[str, Spreading]
+    table: WorkloadTable, scale_factor: float, rows: Mapping[str, float], columns: Mapping[str, Spreading]
 ) -> dict[str, float]:
     """As counted, but no more than there are rows, here or where a reference leads."""
     most = dict.fromkeys(columns, rows[table.name])
@@ -115,7 +115,7 @@ def _distinct(
     return found
 
 
-def _arriving_together(table: Table, pattern: ArrivalPattern, changing: frozenset[str]) -> dict[str, str]:
+def _arriving_together(table: WorkloadTable, pattern: ArrivalPattern, changing: frozenset[str]) -> dict[str, str]:
     """The reference to a row's owner, where owner and row always come at the same run."""
     owner = table.owner
     if owner is None or len(owner.columns) > 1 or not pattern.correlated or pattern.lag > 0:

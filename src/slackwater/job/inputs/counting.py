@@ -32,7 +32,7 @@ from slackwater.job.inputs.sources import Source
 from slackwater.job.store.manifest import now as this_moment
 from slackwater.job.store.pins import FilePin
 from slackwater.job.store.store import Store
-from slackwater.spark.column_counting import Counted, Rates, count_columns, is_plain, united
+from slackwater.spark.column_counting import Counted, SampleRates, count_columns, is_plain, united
 from slackwater.spark.statements import run_statement
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Counting:
     def _counted(self, source: Source, pins: Sequence[FilePin], used: Sequence[Field]) -> Batch:
         footers = column_footers(source, pins)
         rows = source.rows(pins)
-        rates = Rates() if self.full else Rates(_share(MOST_SEEN, rows), _share(MOST_SAMPLED, rows))
+        rates = SampleRates() if self.full else SampleRates(_share(MOST_SEEN, rows), _share(MOST_SAMPLED, rows))
         run_statement(self.session(), source.counted_view(VIEW, pins))
         found = count_columns(self.session(), VIEW, used, rates, feed=source.is_feed, known=footers.keys())
         return Batch(

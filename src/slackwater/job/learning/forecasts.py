@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
-from slackwater.catalog.forecast import Day, Forecast, forecast
+from slackwater.catalog.forecast import Forecast, ForecastDay, forecast
 from slackwater.catalog.statistics import Arrival
 from slackwater.job.file.sections import JobConfig
 from slackwater.job.store.manifest import Manifest
@@ -38,10 +38,10 @@ def whole_cycles(store: Store, runs: int) -> list[list[Manifest]]:
     return [manifests for cycle in store.cycles(last=DAYS) if len(manifests := cycle.readable()) == runs]
 
 
-def days_of(source: str, cycles: Sequence[Sequence[Manifest]]) -> list[Day]:
+def days_of(source: str, cycles: Sequence[Sequence[Manifest]]) -> list[ForecastDay]:
     """What a source brought, cycle by cycle."""
     return [
-        Day(
+        ForecastDay(
             date.fromisoformat(manifests[0].started[:10]),
             {manifest.time: arrival_of(source, manifest) for manifest in manifests},
         )
