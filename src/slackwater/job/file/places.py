@@ -61,8 +61,8 @@ def check_apart(job: JobConfig) -> None:
         if source.path is not None
         for place in (source.path, *_links_within(source.path))
     ]
-    for found in _overlaps(job, sources):
-        raise UserError(found.message, place=Place(str(found.path)), hint=APART)
+    for overlap in _overlaps(job, sources):
+        raise UserError(overlap.message, place=Place(str(overlap.path)), hint=APART)
 
 
 def _overlaps(job: JobConfig, sources: list[Occupied]) -> Iterator[Overlap]:

@@ -84,7 +84,7 @@ class JobSources:
             then = record.sources[name]
             fields, optional = fields_of(then.columns), frozenset(then.optional)
             sources[name] = Source(name, config, format, directory, fields, optional)
-        return RowCounting(self.store, self.session).known(sources)
+        return RowCounting(self.store, self.session).with_earlier_counts(sources)
 
 
 def _check_columns_known(name: str, config: SourceConfig, directory: Path, pins: Sequence[FilePin]) -> None:

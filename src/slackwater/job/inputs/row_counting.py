@@ -29,37 +29,37 @@ class RowCounting:
     store: Store
     session: Callable[[], Session]
 
-    def known(self, sources: Mapping[str, Source]) -> dict[str, Source]:
+    def with_earlier_counts(self, sources: Mapping[str, Source]) -> dict[str, Source]:
         """The sources with what was counted before; nothing is counted."""
         if all(source.says_rows for source in sources.values()):
             return dict(sources)
-        known = known_rows(self.store)
-        return {name: self._informed(source, known.get(name)) for name, source in sources.items()}
+        counted_before = known_rows(self.store)
+        return {name: self._informed(source, counted_before.get(name)) for name, source in sources.items()}
 
     def counted(self, sources: Mapping[str, Source], files: Mapping[str, Iterable[FilePin]]) -> dict[str, Source]:
         """The sources with the rows of these files, of which those that were not counted yet are counted now."""
-        found = self.known(sources)
-        missing = {name: found[name].uncounted(files.get(name, ())) for name in found}
+        informed = self.with_earlier_counts(sources)
+        missing = {name: informed[name].uncounted(files.get(name, ())) for name in informed}
         if not any(missing.values()):
-            return found
-        for name, source in found.items():
+            return informed
+        for name, source in informed.items():
             if missing[name]:
                 counted = by_path(self._count(source, missing[name]))
-                found[name] = replace(source, counted={**source.counted, **counted})
-        keep_rows(self.store, {name: _record(source) for name, source in found.items() if source.counted})
-        return found
+                informed[name] = replace(source, counted={**source.counted, **counted})
+        keep_rows(self.store, {name: _record(source) for name, source in informed.items() if source.counted})
+        return informed
 
-    def _informed(self, source: Source, known: SourceRows | None) -> Source:
-        if known is None or known.read_as != _read_as(source):
+    def _informed(self, source: Source, counted_before: SourceRows | None) -> Source:
+        if counted_before is None or counted_before.read_as != _read_as(source):
             return source
-        return replace(source, counted=by_path(known.files))
+        return replace(source, counted=by_path(counted_before.files))
 
     def _count(self, source: Source, pins: Sequence[FilePin]) -> list[FileRows]:
         """By one statement; a file that Spark finds no row in has none."""
         run_statement(self.session(), source.counted_view(VIEW, pins))
         dropping = reader_options(source.config).get("mode", "").upper() == "DROPMALFORMED"
-        found = rows_by_file(self.session(), VIEW, kinds=source.is_feed, whole_rows=dropping)
-        rows = {realpath(path): counts for path, counts in found.items()}
+        counts_by_file = rows_by_file(self.session(), VIEW, kinds=source.is_feed, whole_rows=dropping)
+        rows = {realpath(path): counts for path, counts in counts_by_file.items()}
         places = {realpath(source.directory / pin.path): pin for pin in pins}
         if unknown := rows.keys() - places.keys():
             raise InternalError(f"Spark has counted rows of {min(unknown)}, which is no file of source {source.name}")
@@ -77,8 +77,8 @@ def _read_as(source: Source) -> str:
     """By what it is known that files are read as they were when they were counted."""
     options = reader_options(source.config)
     columns = [f"{field.name} {field.type.text}" for field in source.fields]
-    told = [source.format, str(source.directory), source.config.changes.value, *columns]
-    return checksum_of("\n".join([*told, *(f"{key}={options[key]}" for key in sorted(options))]))
+    reading = [source.format, str(source.directory), source.config.changes.value, *columns]
+    return checksum_of("\n".join([*reading, *(f"{key}={options[key]}" for key in sorted(options))]))
 
 
 def _record(source: Source) -> SourceRows:

@@ -78,14 +78,14 @@ class Promised:
 
 def promised_by(planned: Planned, sources: Mapping[str, SourceConfig]) -> Promised:
     """What sources promise, where the job has just been planned."""
-    arrivals = {name: known.arrivals for name, known in planned.statistics.items()}
+    arrivals = {name: table.arrivals for name, table in planned.statistics.items()}
     return _promised(sources, planned.columns, arrivals, planned.plan)
 
 
 def promised_in(record: CycleRecord, plan: Plan, sources: Mapping[str, SourceConfig]) -> Promised:
     """What sources promise in a cycle that is under way; what static ones have cost is over."""
-    columns = {name: fields_of(told.columns) for name, told in record.sources.items()}
-    arrivals = {name: [Arrival(*each) for each in told] for name, told in record.expects.items()}
+    columns = {name: fields_of(source.columns) for name, source in record.sources.items()}
+    arrivals = {name: [Arrival(*each) for each in expected] for name, expected in record.expects.items()}
     return _promised(sources, columns, arrivals, plan)
 
 
@@ -95,7 +95,7 @@ def _promised(
     arrivals: Mapping[str, Sequence[Arrival]],
     plan: Plan,
 ) -> Promised:
-    found: list[ExpectedCheck] = []
+    checks: list[ExpectedCheck] = []
     changelogs: list[ExpectedChangelog] = []
     for name, config in sources.items():
         fields = columns.get(name, ())
@@ -105,8 +105,8 @@ def _promised(
         promises = tuple(promise.name for promise in promises_of(config))
         if promises and not is_trusted(config):
             costs = tuple(_costs(config, fields, arrivals.get(name, ()), plan.factors))
-            found.append(ExpectedCheck(name, promises, costs, config.static))
-    return Promised(plan.times, tuple(found), tuple(trusted(sources)), tuple(changelogs))
+            checks.append(ExpectedCheck(name, promises, costs, config.static))
+    return Promised(plan.times, tuple(checks), tuple(trusted(sources)), tuple(changelogs))
 
 
 def _changelog_costs(fields: Sequence[Field], arrivals: Sequence[Arrival], factors: Bill) -> Iterator[float]:
