@@ -21,6 +21,8 @@ class RuleFlags:
     """It is tried only where no other rule finds anything."""
     sums_own_deltas: bool = False
     """It adds up deltas of the relation itself."""
+    moves_inner_joins: bool = False
+    """It gives inner joins a place of their own: there they are put in order, no longer where they were written."""
 
 
 NO_FLAGS = RuleFlags()
@@ -61,6 +63,8 @@ class Group:
     expressions: list[Relation] = field(default_factory=list)
     found_by: dict[Relation, str] = field(default_factory=dict)
     """The exploration rule that each expression comes from; those that were written are not listed."""
+    inner_joins_moved: bool = False
+    """Whether a rule with the flag `moves_inner_joins` has found one of them."""
     forms: dict[Form, list[Alternative]] = field(default_factory=dict)
     relatives: dict[str, GroupLeaf | None] = field(default_factory=dict)
 

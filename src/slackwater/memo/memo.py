@@ -15,7 +15,7 @@ from slackwater.algebra.relation import Relation, Scan
 from slackwater.algebra.schema import Column
 from slackwater.algebra.stability import unstable_columns
 from slackwater.errors import InternalError
-from slackwater.memo.group import Alternative, Group
+from slackwater.memo.group import NO_FLAGS, Alternative, Group, RuleFlags
 from slackwater.time.forms import Form, GroupId, GroupLeaf, Kind
 from slackwater.time.version import OLD, ChangingTables, Mask, restricted
 
@@ -51,7 +51,7 @@ class Memo:
             owner = self._new_group(expression)
         return self._groups[owner].leaf
 
-    def add(self, group: GroupId, relation: Relation, rule: str) -> bool:
+    def add(self, group: GroupId, relation: Relation, rule: str, flags: RuleFlags = NO_FLAGS) -> bool:
         """Says that by a rule a relation equals a group; False when that was known, here or of another group."""
         expression = self._over_leaves(relation)
         if expression in self._owner:
@@ -65,6 +65,7 @@ class Memo:
         self._own(group, expression)
         home.expressions.append(expression)
         home.found_by[expression] = rule
+        home.inner_joins_moved |= flags.moves_inner_joins
         return True
 
     def knows(self, relation: Relation) -> bool:

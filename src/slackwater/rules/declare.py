@@ -47,9 +47,11 @@ def normalizes(on: type[N], over: Kinds = ()) -> Callable[[Callable[[Written, N]
     return declare
 
 
-def rewrites(on: type[N], over: Kinds = ()) -> Callable[[Callable[[Match, N], Iterator[Relation]]], Rule]:
+def rewrites(
+    on: type[N], over: Kinds = (), *, flags: RuleFlags = NO_FLAGS
+) -> Callable[[Callable[[Match, N], Iterator[Relation]]], Rule]:
     """A rule that sees the whole tree below an operator."""
-    return lambda function: declared(function, RuleStage.REWRITE, RulePattern(on, _kinds(over)))
+    return lambda function: declared(function, RuleStage.REWRITE, RulePattern(on, _kinds(over)), flags=flags)
 
 
 def explores(on: type[N], over: Kinds = ()) -> Callable[[Callable[[Match, N], Iterator[Relation]]], Rule]:

@@ -48,7 +48,7 @@ class RelationalExplorer:
         """Adds what a rule has found to the group it was shown."""
         known = len(self.memo[match.group].expressions)
         for tree in found:
-            self.memo.add(match.group, tree, rule.name)
+            self.memo.add(match.group, tree, rule.name, rule.flags)
         if news := self.memo[match.group].expressions[known:]:
             self.trace.fired(rule.name, match.group, news)
             if self.after_firing is not None:

@@ -17,7 +17,7 @@ from slackwater.algebra.schema import Column
 from slackwater.memo.memo import Memo
 from slackwater.rules.declare import explores
 from slackwater.rules.match import Match
-from slackwater.time.forms import GroupId, GroupLeaf
+from slackwater.time.forms import GroupLeaf
 
 FULL_ENUMERATION = 5
 MOST_LEAVES = 24
@@ -133,12 +133,8 @@ def _top(match: Match) -> Join | None:
     readers = written or list(match.memo.readers(leaf.group))
     projected = bool(readers) and isinstance(readers[0][1], Project)
     due = readers[0] == (match.group, node) if through else len(readers) > 1 or not projected
-    return found if due and not _is_better_without(match.memo, leaf.group) else None
-
-
-def _is_better_without(memo: Memo, group: GroupId) -> bool:
-    """Whether an outer join among the leaves can wait for all inner joins: those are put in order without it."""
-    return "inner_joins_before_outer_join" in memo[group].found_by.values()
+    # Where an outer join among the leaves can wait for all inner joins, those are put in order without it.
+    return found if due and not match.memo[leaf.group].inner_joins_moved else None
 
 
 class _Orders:

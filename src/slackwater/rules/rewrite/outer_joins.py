@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slackwater.algebra.relation import Join, JoinKind, Relation
+from slackwater.memo.group import RuleFlags
 from slackwater.rules.declare import rewrites
 from slackwater.rules.match import Match
 from slackwater.rules.rewrite.shapes import inner_joins, joined, without_narrowing
 
 
-@rewrites(Join)
+@rewrites(Join, flags=RuleFlags(moves_inner_joins=True))
 def inner_joins_before_outer_join(_: Match, node: Join) -> Iterator[Relation]:
     """(L ⟕ S) ⋈ R  =  (L ⋈ R) ⟕ S      the condition of ⋈ reads only L and R
 
