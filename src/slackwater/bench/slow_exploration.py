@@ -102,7 +102,7 @@ class SlowExplorer(Explorer):
             return []
         rules: list[Rule] = []
         if PRUNING in self.without and not any(map(is_last_resort, found)):
-            rules += [rule for rule in self.rules.for_form(form) if rule.flags.last_resort]
+            rules += [rule for rule in self._rules_for(form) if rule.flags.last_resort]
         if GUIDANCE in self.without:
             rules += [rule for rule in _UNGUIDED if rule.pattern.kind is form.kind]
         return rules

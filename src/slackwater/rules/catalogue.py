@@ -12,11 +12,10 @@ what sets it apart:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 
-from slackwater.algebra.relation import Join
+from slackwater.algebra.relation import Join, Relation
 from slackwater.errors import RuleError, UserError, did_you_mean
 from slackwater.rules.explore import aggregates as explore_aggregates
 from slackwater.rules.explore import filtering_joins
@@ -86,6 +85,8 @@ class RuleBook:
 
     rules: tuple[Rule, ...]
     methods: frozenset[str]
+    _fitting: dict[tuple[Kind, bool, frozenset[type[Relation]]], tuple[Rule, ...]] = field(default_factory=dict)
+    """The rules by the forms and the operators that they are for, once these were asked for."""
 
     @staticmethod
     def of(methods: Iterable[str] | None = None, disable: Iterable[str] = (), extra: Iterable[Rule] = ()) -> RuleBook:
@@ -102,19 +103,15 @@ class RuleBook:
                 raise UserError(f"`{name}` cannot be disabled: it makes the batch plan")
         return RuleBook(tuple(rule for rule in known.values() if rule.name not in off), chosen)
 
-    @cached_property
-    def _by_form(self) -> dict[tuple[Kind, bool], tuple[Rule, ...]]:
-        """The rules about forms, by the form that they ask for."""
-        found: dict[tuple[Kind, bool], tuple[Rule, ...]] = {}
-        for rule in self.rules:
-            if rule.pattern.kind is not None:
-                key = (rule.pattern.kind, rule.pattern.partial)
-                found[key] = (*found.get(key, ()), rule)
-        return found
-
-    def for_form(self, form: Form) -> Iterator[Rule]:
-        """The rules that may be tried for a form."""
-        return (rule for rule in self._by_form.get((form.kind, form.partial), ()) if self._allows(rule, form))
+    def for_form(self, form: Form, operators: frozenset[type[Relation]]) -> Iterator[Rule]:
+        """The rules that may be tried for a form of a relation that is written with these operators."""
+        key = (form.kind, form.partial, operators)
+        fitting = self._fitting.get(key)
+        if fitting is None:
+            asked = [rule for rule in self.rules if rule.pattern.asks_for(form)]
+            fitting = tuple(rule for rule in asked if any(issubclass(each, rule.pattern.on) for each in operators))
+            self._fitting[key] = fitting
+        return (rule for rule in fitting if self._allows(rule, form))
 
     def _allows(self, rule: Rule, form: Form) -> bool:
         own = rule.methods & self.methods if rule.methods else self.methods

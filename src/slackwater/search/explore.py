@@ -9,7 +9,7 @@ what is found before that.                                                      
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from slackwater.algebra.relation import Relation
@@ -79,16 +79,19 @@ class Explorer:
         """Every alternative the rules have for a form; the last resort only where there is no other."""
         if form.signed and not self.memo[form.group].has_deltas:
             return []
-        applicable = list(self.rules.for_form(form))
+        applicable = list(self._rules_for(form))
         ordinary = [rule for rule in applicable if not rule.flags.last_resort]
         found = [a for rule in ordinary for a in self._fire(rule, form)]
         if not found:
             found = [a for rule in applicable if rule.flags.last_resort for a in self._fire(rule, form)]
         return found
 
+    def _rules_for(self, form: Form) -> Iterator[Rule]:
+        return self.rules.for_form(form, frozenset(map(type, self.memo[form.group].expressions)))
+
     def _expand_to_batch(self, form: Form) -> list[Alternative]:
         """Snapshots from snapshots alone: beyond its budget the exploration still finds the batch plan."""
-        rules = (rule for rule in self.rules.for_form(form) if rule.flags.makes_batch)
+        rules = (rule for rule in self._rules_for(form) if rule.flags.makes_batch)
         return [a for rule in rules for a in self._fire(rule, form)]
 
     def _fire(self, rule: Rule, form: Form) -> list[Alternative]:
