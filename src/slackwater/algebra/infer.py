@@ -43,9 +43,7 @@ def type_of(tree: exp.Expr, columns: Mapping[str, Type]) -> Type:
         ):
             return of(tree.this)
         case exp.WithinGroup(this=exp.PercentileCont() | exp.PercentileDisc()):
-            kind = of(tree.expression.expressions[0].this)
-            several = isinstance(tree.this.this, exp.Array)
-            return (t.array_of(t.DOUBLE) if several else t.DOUBLE) if kind.is_numeric else t.UNKNOWN
+            return _percentile(tree, of)
         case exp.Filter() | exp.IgnoreNulls() | exp.RespectNulls() | exp.WithinGroup():
             return of(tree.this)
         case exp.Column():
@@ -70,20 +68,14 @@ def type_of(tree: exp.Expr, columns: Mapping[str, Type]) -> Type:
             return BY_ARGUMENTS["concat"]([of(tree.this), of(tree.expression)])
         case exp.AtTimeZone() | exp.FromTimeZone():
             return t.TIMESTAMP
-        case exp.Case():
-            branches = [branch.args["true"] for branch in tree.args["ifs"]]
-            return t.common_type([of(b) for b in [*branches, *filter(None, [tree.args.get("default")])]])
-        case exp.If():
-            otherwise = tree.args.get("false")
-            return t.common_type([of(tree.args["true"]), *([of(otherwise)] if otherwise else [])])
+        case exp.Case() | exp.If():
+            return t.common_type([of(branch) for branch in _branches(tree)])
         case exp.Bracket():
             return of(tree.this).element
         case exp.Dot():
             return of(tree.this).fields.get(tree.expression.name.lower(), t.UNKNOWN)
         case exp.Struct(expressions=fields) if all(isinstance(f, exp.PropertyEQ) for f in fields):
-            kinds = [(f.this.name.lower(), of(f.expression)) for f in fields]
-            known = all(kind.is_known for _, kind in kinds)
-            return Type(f"struct<{','.join(f'{name}:{kind}' for name, kind in kinds)}>") if known else t.UNKNOWN
+            return _struct([(f.this.name.lower(), of(f.expression)) for f in fields])
         case exp.Map() | exp.VarMap():
             return _map(*(of(tree.args[part]).element for part in ("keys", "values")))
         case exp.Array():
@@ -94,6 +86,23 @@ def type_of(tree: exp.Expr, columns: Mapping[str, Type]) -> Type:
             return t.BOOLEAN
         case _:
             return t.UNKNOWN
+
+
+def _percentile(tree: exp.WithinGroup, of: Callable[[exp.Expr], Type]) -> Type:
+    kind = of(tree.expression.expressions[0].this)
+    several = isinstance(tree.this.this, exp.Array)
+    return (t.array_of(t.DOUBLE) if several else t.DOUBLE) if kind.is_numeric else t.UNKNOWN
+
+
+def _branches(tree: exp.Case | exp.If) -> list[exp.Expr]:
+    """The values that a CASE or an IF chooses from."""
+    whens, otherwise = (tree.args["ifs"], "default") if isinstance(tree, exp.Case) else ([tree], "false")
+    return [*(when.args["true"] for when in whens), *filter(None, [tree.args.get(otherwise)])]
+
+
+def _struct(fields: Sequence[tuple[str, Type]]) -> Type:
+    known = all(kind.is_known for _, kind in fields)
+    return Type(f"struct<{','.join(f'{name}:{kind}' for name, kind in fields)}>") if known else t.UNKNOWN
 
 
 def literal_type(node: exp.Literal, *, negative: bool = False) -> Type:

@@ -18,7 +18,7 @@ from slackwater.job.inputs.sources import Source
 from slackwater.job.store.accounts import Phase, charged_to
 from slackwater.spark.analyze import has_catalog_of_its_own, output_fields, user_aggregates
 from slackwater.spark.expressions import expression_type
-from slackwater.spark.moment import check_no_text_is_a_moment, values_now
+from slackwater.spark.moment_values import check_no_text_is_a_moment, values_now
 from slackwater.spark.reach import check_relations
 from slackwater.spark.statements import run_statement
 from slackwater.sql.undeclared import check_declared

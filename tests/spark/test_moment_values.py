@@ -9,7 +9,7 @@ from slackwater.algebra.functions import CALLED_BARE, PINNED
 from slackwater.catalog.table import Catalog
 from slackwater.errors import UnsupportedError
 from slackwater.spark.analyze import output_fields
-from slackwater.spark.moment import check_no_text_is_a_moment, values_now
+from slackwater.spark.moment_values import check_no_text_is_a_moment, values_now
 from slackwater.sql.moments import VALUES
 from slackwater.sql.pinned import pinned_calls, with_values
 from slackwater.sql.tokens import text_with_replaced
