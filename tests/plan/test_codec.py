@@ -28,9 +28,8 @@ from slackwater.errors import InternalError, UserError
 from slackwater.physical.flat_models import RowsCost
 from slackwater.physical.unit import Unit
 from slackwater.plan.codec import FORMAT, VERSION, plan_from_json, plan_to_json, plan_to_value
-from slackwater.plan.options import Options
 from slackwater.plan.plan import ONLY, Plan
-from slackwater.plan.planner import plan_query
+from slackwater.plan.planner import Options, plan_query
 from slackwater.rules.catalogue import METHODS
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind

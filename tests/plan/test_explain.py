@@ -21,9 +21,8 @@ from slackwater.plan.alternatives import ALL, BATCH, explain_alternatives
 from slackwater.plan.codec import plan_to_value
 from slackwater.plan.draw import plan_to_dot, plan_to_html, plan_to_mermaid
 from slackwater.plan.explain import explain, timeline, verdict
-from slackwater.plan.options import Options
 from slackwater.plan.plan import ONLY, Plan
-from slackwater.plan.planner import plan_query
+from slackwater.plan.planner import Options, plan_query
 from slackwater.rules.catalogue import METHODS
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.explore import Budget

@@ -13,9 +13,8 @@ from slackwater.catalog.table import Catalog, table
 from slackwater.physical.model import EngineCost
 from slackwater.plan.codec import plan_from_json, plan_to_json
 from slackwater.plan.explain import explain
-from slackwater.plan.options import Options
 from slackwater.plan.plan import Plan, grown_from
-from slackwater.plan.planner import plan_query
+from slackwater.plan.planner import Options, plan_query
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.time.sources import state_source

@@ -36,9 +36,8 @@ from slackwater.plan.alternatives import Comparison, explain_alternatives
 from slackwater.plan.codec import plan_to_value
 from slackwater.plan.draw import plan_to_dot, plan_to_html, plan_to_mermaid
 from slackwater.plan.explain import explain as explained
-from slackwater.plan.options import Options
 from slackwater.plan.plan import ONLY, Plan
-from slackwater.plan.planner import Planning, plan_query
+from slackwater.plan.planner import Options, Planning, plan_query
 from slackwater.rules.catalogue import METHODS
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.objective import LastRunFirst, Objective, WeightedSum

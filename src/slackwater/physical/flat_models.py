@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from slackwater.algebra.relation import Aggregate, Join, Relation
 from slackwater.physical.bill import EVEN, Bill
-from slackwater.physical.statement_price import FlatPricing, Statement
+from slackwater.physical.statement import FlatPricing, Statement
 from slackwater.physical.unit import Unit
 from slackwater.rows.estimate import Estimate, Rows
 from slackwater.time.forms import Form, Kind

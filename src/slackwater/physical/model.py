@@ -16,7 +16,7 @@ from slackwater.physical.layouts import Layouts
 from slackwater.physical.machine import Machine
 from slackwater.physical.operators import Operator, Resources, Way, Work
 from slackwater.physical.rates import Prices
-from slackwater.physical.statement_price import UNPARTITIONED, LayoutPricing, Partitioned, Pricing, Statement, cheapest
+from slackwater.physical.statement import UNPARTITIONED, LayoutPricing, Partitioned, Pricing, Statement, cheapest
 from slackwater.physical.unit import Unit
 from slackwater.rows.estimate import Estimate, Rows
 from slackwater.time.forms import Form

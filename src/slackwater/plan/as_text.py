@@ -14,7 +14,7 @@ from dataclasses import replace
 from slackwater.algebra.predicates import null_rejected_columns
 from slackwater.algebra.relation import Filter, Join, JoinKind, Project, Relation, Scan
 from slackwater.physical.model import EngineCost
-from slackwater.physical.statement_price import Statement
+from slackwater.physical.statement import Statement
 from slackwater.plan.plan import Purpose, Step
 
 WHOLE_LEFT = (JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI)

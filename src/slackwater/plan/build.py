@@ -10,7 +10,7 @@ from slackwater.algebra.scalar import reference
 from slackwater.algebra.schema import Column
 from slackwater.errors import InternalError
 from slackwater.memo.memo import Memo
-from slackwater.physical.statement_price import Statement
+from slackwater.physical.statement import Statement
 from slackwater.plan.identity import Identities
 from slackwater.plan.plan import Purpose, Step, answer_of, output_name
 from slackwater.rows.bounds import most_rows

@@ -13,7 +13,7 @@ from slackwater.catalog.statistics import Statistics
 from slackwater.memo.memo import Memo
 from slackwater.physical.distribution import Columns
 from slackwater.physical.model import CostModel
-from slackwater.physical.statement_price import Statement
+from slackwater.physical.statement import Statement
 from slackwater.plan.identity import Identities
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan, Purpose, Step

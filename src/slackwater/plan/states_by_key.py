@@ -16,7 +16,7 @@ from slackwater.algebra.relation import Relation, Scan
 from slackwater.physical.bill import Bill
 from slackwater.physical.distribution import Columns
 from slackwater.physical.model import CostModel
-from slackwater.physical.statement_price import Pricing, Statement
+from slackwater.physical.statement import Pricing, Statement
 from slackwater.plan.plan import Purpose, Step, grown_from
 from slackwater.search.objective import Objective, Vector, add, at
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from math import inf
 
 from slackwater.algebra.relation import Relation
@@ -77,17 +76,6 @@ class Node:
     readers: list[int] = field(default_factory=list)
 
 
-class Considered(Enum):
-    """Which plans a space has, and what it takes for granted."""
-
-    ALL = auto()
-    """All plans; whatever an expression reads could be a state, and counted by then."""
-    BATCH = auto()
-    """Only batch plans: snapshots from snapshots, nothing kept from run to run."""
-    STATES_BY_KEY = auto()
-    """All plans; states are partitioned as whoever reads them asks, and only they are counted."""
-
-
 class Space:
     """All nodes that the wanted ones could use.
 
@@ -101,19 +89,22 @@ class Space:
         timeline: Timeline,
         model: CostModel,
         *,
-        considered: Considered = Considered.ALL,
+        batch: bool = False,
         early_is_best: bool = False,
+        states_as_asked: bool = False,
         start: Start | None = None,
     ) -> None:
         self.cells = cells
         self.memo = cells.memo
         self.timeline = timeline
         self.model = model
-        self.batch = considered is Considered.BATCH
+        self.batch = batch
+        """Only batch plans: snapshots from snapshots, nothing kept from run to run."""
         self.early_is_best = early_is_best
-        self.states_as_asked = considered is Considered.STATES_BY_KEY
+        self.states_as_asked = states_as_asked
+        """Whether states are taken to be partitioned as whoever reads them asks, and nothing else to be small."""
         self.start = start or Start()
-        self.lag = LAG if not self.batch and shortened(timeline, self.start) else timeline.last
+        self.lag = LAG if not batch and shortened(timeline, self.start) else timeline.last
         self._kept: dict[Cell, list[int]] = {}
         for cell, run in sorted(self.start.kept, key=lambda key: -key[1]):
             self._kept.setdefault(cell, []).append(run)

@@ -29,8 +29,7 @@ from slackwater.physical.bill import Bill
 from slackwater.physical.broadcast import BroadcastLimit
 from slackwater.physical.calibration import Observation
 from slackwater.physical.model import EngineCost
-from slackwater.plan.options import Options
-from slackwater.plan.planner import plan_query
+from slackwater.plan.planner import Options, plan_query
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.spark.answer import attach
 from slackwater.spark.metrics import jvm_cpu_seconds, measuring
