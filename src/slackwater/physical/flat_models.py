@@ -34,12 +34,6 @@ class WhereverItLies:
     def compute(self, tree: Relation, rows: Rows) -> float:
         raise NotImplementedError
 
-    def compute_over(self, tree: Relation, rows: Rows, as_asked: Callable[[Relation], bool]) -> float:
-        return self.compute(tree, rows)
-
-    def cannot_send(self, rows: float) -> bool:
-        return False
-
     def save(self, form: Form, rows: Estimate) -> float:
         raise NotImplementedError
 

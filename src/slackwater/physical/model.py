@@ -41,12 +41,6 @@ class CostModel(Protocol):
 
     def compute(self, tree: Relation, rows: Rows) -> float: ...
 
-    def compute_over(self, tree: Relation, rows: Rows, as_asked: Callable[[Relation], bool]) -> float:
-        """The same over leaves of which some are partitioned as an expression asks."""
-
-    def cannot_send(self, rows: float) -> bool:
-        """Whether so many rows are more than may be sent to every worker, so that how they are partitioned matters."""
-
     def scan(self, form: Form, rows: Estimate) -> float: ...
 
     def save(self, form: Form, rows: Estimate) -> float: ...
@@ -89,12 +83,6 @@ class EngineCost(Machine):
     def compute(self, tree: Relation, rows: Rows) -> float:
         """What an expression costs, every exchange that it needs included."""
         return self.layout(tree, rows).price
-
-    def compute_over(self, tree: Relation, rows: Rows, as_asked: Callable[[Relation], bool]) -> float:
-        return min(way.price for way in self.ways(tree, rows, as_asked))
-
-    def cannot_send(self, rows: float) -> bool:
-        return self.states_by_key and rows > self.limit.rows
 
     def layout(self, tree: Relation, rows: Rows, partitioned: Partitioned = UNPARTITIONED) -> Way:
         """The cheapest way to compute an expression over leaves that are partitioned so."""

@@ -281,20 +281,11 @@ def open_space(
     objective: Objective,
     *,
     batch: bool = False,
-    states_as_asked: bool = False,
     start: Start | None = None,
 ) -> Chooser:
     """Everything that could compute the deliveries, with its costs; nothing is shared yet."""
     early = early_is_best(objective)
-    space = Space(
-        cells,
-        timeline,
-        settings.model,
-        batch=batch,
-        early_is_best=early,
-        states_as_asked=states_as_asked,
-        start=start,
-    )
+    space = Space(cells, timeline, settings.model, batch=batch, early_is_best=early, start=start)
     return Chooser(space, objective, [space.node(*delivery.key) for delivery in deliveries])
 
 
@@ -320,33 +311,19 @@ def _chosen(
 ) -> tuple[_Chosen, ...]:
     """The cheapest plan for all deliveries together; as batch, each from scratch at its own run.
 
-    And plans that may cost less once states are partitioned by key, which is decided when they are written: where some
-    table is too large to be sent, the best if states were partitioned as their readers ask; where some query keeps
-    nothing, the best in which all keep something.
+    Where some query keeps nothing in it, also the best plan in which all keep something: with states that are
+    partitioned by key it may cost less.
     """
-    open_with = partial(open_space, cells, deliveries, timeline, settings, objective, batch=batch, start=rest.start)
-    chooser = open_with()
-    sharing = _shared(chooser, settings)
-    free = _made(chooser, sharing, deliveries, {})
-    if batch:
-        return (free,)
-    others = []
-    if any(settings.model.cannot_send(cells.table(name).total) for name in cells.memo.tables.names):
-        by_key = open_with(states_as_asked=True)
-        others.append(_made(by_key, _shared(by_key, settings), deliveries, {}))
-    if forced := _forced(chooser, free.choices, deliveries):
-        keeping = _made(chooser, sharing, deliveries, forced)
-        return (keeping,) if settings.keeping else (free, keeping, *others)
-    return (free, *others)
-
-
-def _shared(chooser: Chooser, settings: Options) -> Sharing:
-    """What is worth sharing, and what must be, shared."""
+    chooser = open_space(cells, deliveries, timeline, settings, objective, batch=batch, start=rest.start)
     sharing = Sharing(chooser)
     if settings.sharing:
         sharing.run()
     sharing.share_unsettled()
-    return sharing
+    free = _made(chooser, sharing, deliveries, {})
+    if batch or not (forced := _forced(chooser, free.choices, deliveries)):
+        return (free,)
+    keeping = _made(chooser, sharing, deliveries, forced)
+    return (keeping,) if settings.keeping else (free, keeping)
 
 
 def _made(

@@ -68,7 +68,7 @@ class Cells:
         self.sizes = Sizes(memo, statistics, self.corrections)
         self._formulas = Sizes(memo, statistics)
         self._estimates: dict[Cell, Estimate] = {}
-        self._estimators: dict[tuple[int, bool], Estimator] = {}
+        self._estimators: dict[int, Estimator] = {}
         self._sources: dict[Cell, Relation | None] = {}
         self._empty: dict[Cell, bool] = {}
         self._nothing: dict[tuple[GroupId, Mask], bool] = {}
@@ -207,13 +207,9 @@ class Cells:
         """What a cell is, for plans of other days."""
         return Subject.of(self.corrections.identities, cell.form, cell.interval)
 
-    def estimator(self, interval: int, *, bounded: bool = False) -> Estimator:
-        """Estimates expressions over forms in an interval.
-
-        Whatever an expression reads could be a state, and counted by then. If `bounded`, only what was there before the
-        interval is; the rest is bounded by what its tables allow.
-        """
-        known = self._estimators.get((interval, bounded))
+    def estimator(self, interval: int) -> Estimator:
+        """Estimates expressions over forms in an interval; what was there before it is a state, and counted by then."""
+        known = self._estimators.get(interval)
         if known is None:
 
             def leaf(relation: Relation) -> Estimate:
@@ -221,10 +217,9 @@ class Cells:
                     raise InternalError(f"{type(relation).__name__} is no leaf of a form's expression")
                 cell = self.cell(relation, interval)
                 rows = self.estimate(cell)
-                return rows if bounded and cell.interval >= interval else rows.counted()
+                return rows.counted() if cell.interval < interval else rows
 
-            known = Estimator(leaf, self.sizes.essential, self.corrections.of)
-            self._estimators[interval, bounded] = known
+            known = self._estimators[interval] = Estimator(leaf, self.sizes.essential, self.corrections.of)
         return known
 
     def sources(self, cell: Cell) -> Relation:

@@ -19,7 +19,6 @@ from slackwater.errors import InternalError
 from slackwater.memo.group import Alternative
 from slackwater.physical.model import CostModel
 from slackwater.search.cells import Cell, Cells
-from slackwater.time.forms import Form
 from slackwater.time.timeline import Timeline
 
 LONG = 40
@@ -91,7 +90,6 @@ class Space:
         *,
         batch: bool = False,
         early_is_best: bool = False,
-        states_as_asked: bool = False,
         start: Start | None = None,
     ) -> None:
         self.cells = cells
@@ -101,8 +99,6 @@ class Space:
         self.batch = batch
         """Only batch plans: snapshots from snapshots, nothing kept from run to run."""
         self.early_is_best = early_is_best
-        self.states_as_asked = states_as_asked
-        """Whether states are taken to be partitioned as whoever reads them asks, and nothing else to be small."""
         self.start = start or Start()
         self.lag = LAG if not batch and shortened(timeline, self.start) else timeline.last
         self._kept: dict[Cell, list[int]] = {}
@@ -210,16 +206,5 @@ class Space:
         key = (tree, interval)
         known = self._prices.get(key)
         if known is None:
-            known = self._prices[key] = self._computed(tree, interval)
+            known = self._prices[key] = self.model.compute(tree, self.cells.estimator(interval))
         return known
-
-    def _computed(self, tree: Relation, interval: int) -> float:
-        rows = self.cells.estimator(interval, bounded=self.states_as_asked)
-        if not self.states_as_asked:
-            return self.model.compute(tree, rows)
-        states = {leaf for leaf in tree.walk() if isinstance(leaf, Form) and self._may_be_a_state(leaf, interval)}
-        return self.model.compute_over(tree, rows, states.__contains__)
-
-    def _may_be_a_state(self, leaf: Form, interval: int) -> bool:
-        cell = self.cells.cell(leaf, interval)
-        return cell.interval < interval and not self._is_at_hand(cell)
