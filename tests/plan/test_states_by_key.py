@@ -91,7 +91,7 @@ def test_two_joins_share_what_lies_by_key() -> None:
     sql = "SELECT s.o_id, s_v, r_v FROM s JOIN r ON s.o_id = r.o_id WHERE s_g = 1 AND r_g = 1"
     query = canonical(normalize(bind(sql, Catalog.of(sides))))
     statistics = {
-        name: TableStatistics((Arrival(first), Arrival(first / 50)), {"o_id": first, f"{name}_g": 10.0})
+        name: TableStatistics((Arrival(first), Arrival(first / 5)), {"o_id": first, f"{name}_g": 10.0})
         for name, first in (("s", 300e6), ("r", 200e6))
     }
     timeline = Timeline.of(["14:00", "24:00"], [0.2, 1.0])
