@@ -158,7 +158,7 @@ def test_at_scale_one_work_is_done_early(query: int, most: float) -> None:
 
 def test_steps_know_what_filters_and_joins_are_expected_to_leave() -> None:
     """Query 8 asks for parts of one type of 150, and for orders of two years of seven."""
-    shares = dict(at_scale_one(8).steps[-1].passing)
+    shares = dict(at_scale_one(8).steps[-1].shares)
     assert shares["p_partkey = l_partkey"] == pytest.approx(1 / 150, rel=0.1)
     (orders,) = (share for name, share in shares.items() if name.startswith("o_orderdate BETWEEN"))
     assert orders == pytest.approx(2 / 7, rel=0.1)

@@ -76,7 +76,7 @@ def compile_step(
 
     `rows` counts sources and states and `by_key` says how states are partitioned: the layout is chosen by them.
     """
-    known = counted_rows(rows or {}, dict(step.passing))
+    known = counted_rows(rows or {}, dict(step.shares))
     hints = hinted(_without(step.relation, frozenset(empty)), known, model or EngineCost(), by_key or {})
     relation = hints.relation
     if step.query is not None:

@@ -29,7 +29,7 @@ def billed(priced: PricedStep, partitioning: Partitioning, factors: Bill, rows: 
         by=_ordered(step, partitioning.get(step.name)),
         bill=bill,
         entering=sum({scan.table.name: rows(scan).rows for scan in scans}.values()),
-        passing=tuple(sorted(shares_of(step.relation, rows).items())),
+        shares=tuple(sorted(shares_of(step.relation, rows).items())),
     )
 
 

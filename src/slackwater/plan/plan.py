@@ -65,7 +65,7 @@ class Step:
     """What the whole statement costs by the built-in rates, with all that it reads and writes; empty if not known."""
     entering: float = 0.0
     """The rows that it was expected to read."""
-    passing: tuple[tuple[str, float], ...] = ()
+    shares: tuple[tuple[str, float], ...] = ()
     """What share of its input each filter, join and aggregate was expected to leave: see `rows/recorded`."""
 
     def reads(self) -> tuple[str, ...]:
