@@ -31,8 +31,7 @@ from slackwater.errors import did_you_mean
 from slackwater.memo.memo import Memo
 from slackwater.memo.memo_text import show_memo
 from slackwater.memo.positive import positive_part
-from slackwater.physical.flat_models import RowsCost
-from slackwater.physical.model import CostModel, EngineCost
+from slackwater.physical.model import CostModel, EngineCost, RowsCost
 from slackwater.plan.alternatives import explain_alternatives
 from slackwater.plan.codec import plan_from_json, plan_to_json
 from slackwater.plan.explain import explain

@@ -15,8 +15,7 @@ from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.catalog.statistics import Arrival, TableStatistics
 from slackwater.catalog.table import Catalog, table
 from slackwater.figures import number
-from slackwater.physical.flat_models import RowsCost
-from slackwater.physical.model import EngineCost
+from slackwater.physical.model import EngineCost, RowsCost
 from slackwater.plan.alternatives import ALL, BATCH, explain_alternatives
 from slackwater.plan.codec import plan_to_value
 from slackwater.plan.draw import plan_to_dot, plan_to_html, plan_to_mermaid

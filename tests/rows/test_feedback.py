@@ -12,8 +12,7 @@ import pytest
 from slackwater.algebra.relation import Filter
 from slackwater.algebra.scalar import conjuncts
 from slackwater.catalog.arrival import Change
-from slackwater.physical.flat_models import RowsCost
-from slackwater.physical.model import CostModel, EngineCost
+from slackwater.physical.model import CostModel, EngineCost, RowsCost
 from slackwater.plan.codec import plan_from_json, plan_to_json
 from slackwater.plan.explain import explain
 from slackwater.plan.plan import Purpose

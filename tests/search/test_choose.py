@@ -5,7 +5,7 @@ from __future__ import annotations
 from slackwater.algebra.canonical import canonical
 from slackwater.catalog.statistics import Arrival, TableStatistics
 from slackwater.catalog.table import Catalog, table
-from slackwater.physical.flat_models import RowsCost
+from slackwater.physical.model import RowsCost
 from slackwater.plan.planner import Options, Planning, open_space, plan_query
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.choose import Choice, Chooser, Computed, Given

@@ -30,8 +30,7 @@ from slackwater.errors import UserError
 from slackwater.job.cycle.conditions import Conditions
 from slackwater.job.running.check_prices import Promised
 from slackwater.memo.memo_text import show_memo
-from slackwater.physical.flat_models import RowsCost
-from slackwater.physical.model import CostModel, EngineCost
+from slackwater.physical.model import CostModel, EngineCost, RowsCost
 from slackwater.plan.alternatives import Comparison, explain_alternatives
 from slackwater.plan.codec import plan_to_value
 from slackwater.plan.draw import plan_to_dot, plan_to_html, plan_to_mermaid

@@ -9,24 +9,24 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from slackwater.algebra.relation import Query
 from slackwater.algebra.schema import Column
 from slackwater.catalog.statistics import Statistics
 from slackwater.memo.check import MemoCheck
 from slackwater.memo.memo import Memo
+from slackwater.physical.layouts import Rows
 from slackwater.physical.model import CostModel, EngineCost
-from slackwater.physical.statement import Statement
 from slackwater.plan.as_text import more_as_text
 from slackwater.plan.billed import billed
-from slackwater.plan.build import Delivery, StepBuilder, saved_cells
+from slackwater.plan.build import Delivery, StepBuilder
 from slackwater.plan.gc_paused import gc_paused
 from slackwater.plan.narrow import columns_read, without_dead_columns
 from slackwater.plan.past import Past
 from slackwater.plan.plan import ONLY, Plan, Step
 from slackwater.plan.seed import seeded_memo
 from slackwater.plan.states_by_key import StatesByKey
+from slackwater.plan.total import saved_cells, total_cost
 from slackwater.rows.feedback import History
 from slackwater.rules.catalogue import RELATIONAL_RULES, RuleBook
 from slackwater.rules.explore.joins import enumerate_join_orders
@@ -150,32 +150,36 @@ def choose_plan(
     deliveries = _deliveries(exploration, cells, timeline, done)
     while True:
         rest = _Rest(done + 1, kept, past.steps if past is not None else ())
-        write = partial(_written, cells=cells, model=settings.model, objective=objective, rest=rest, runs=timeline.last)
         best = _chosen(cells, deliveries, timeline, settings, objective, rest)
-        written = min(map(write, best), key=lambda each: objective.rank(each.cost))
-        if not (lacking := rest.lacking(written.steps)):
+        batch = _chosen(cells, deliveries, timeline, settings, objective, rest, batch=True)
+        steps, cost = _written(best, cells, settings.model, objective, rest)
+        if best.keeping is not None:
+            kept_steps, kept_cost = _written(best.keeping, cells, settings.model, objective, rest)
+            if objective.rank(kept_cost) < objective.rank(cost):
+                best, steps, cost = best.keeping, kept_steps, kept_cost
+        if not (lacking := rest.lacking(steps)):
             break
         kept = {key: step for key, step in kept.items() if step.name not in lacking}
-    (batch,) = map(write, _chosen(cells, deliveries, timeline, settings, objective, rest, batch=True))
-    if objective.rank(batch.cost) <= objective.rank(written.cost) and not settings.keeping:
-        written = batch
+    if objective.rank(batch.cost) <= objective.rank(cost) and not settings.keeping:
+        best = batch
+        steps, cost = _written(best, cells, settings.model, objective, rest)
     chosen = time.thread_time()
     plan = Plan(
         timeline.times,
-        (*rest.past, *without_dead_columns(written.steps, rest.there(written.steps))),
-        written.cost,
+        (*rest.past, *without_dead_columns(steps, rest.there(steps))),
+        cost,
         batch.cost,
         objective.name,
-        objective.rank(written.cost)[0],
+        objective.rank(cost)[0],
         objective.rank(batch.cost)[0],
-        tuple(sorted({rule for choice in written.choices.values() for rule in choice.rules})),
+        tuple(sorted({rule for choice in best.choices.values() for rule in choice.rules})),
         (*trace.limits, *([short] if (short := shortened(timeline, rest.start)) else [])),
         timeline.weights,
         settings.model.factors,
         settings.model.unit,
     )
     seconds = exploration.seconds, chosen - started
-    return Planning(plan, memo, cells, trace, roots, written.choices, deliveries, *seconds)
+    return Planning(plan, memo, cells, trace, roots, best.choices, deliveries, *seconds)
 
 
 @gc_paused()
@@ -205,12 +209,12 @@ def _text_cost(
     cells = _cells(exploration.memo, statistics, settings)
     objective = checked(settings.objective_of(timeline), timeline.last)
     deliveries = _deliveries(exploration, cells, timeline, rest.run - 1)
-    (chosen,) = _chosen(cells, deliveries, timeline, settings, objective, rest, batch=True)
-    batch = _written(chosen, cells=cells, model=settings.model, objective=objective, rest=rest, runs=timeline.last)
+    batch = _chosen(cells, deliveries, timeline, settings, objective, rest, batch=True)
     (cost, *_) = objective.rank(batch.cost)
     if not isinstance(settings.model, EngineCost):
         return cost
-    return cost * more_as_text(batch.statements, settings.model)
+    steps, _, rows = _laid_out(batch, cells, settings.model, objective, rest)
+    return cost * more_as_text(steps, rows, settings.model, rest.past)
 
 
 def _cells(memo: Memo, statistics: Statistics, settings: Options, counted: Mapping[Cell, float] = NO_ROWS) -> Cells:
@@ -296,7 +300,10 @@ class _Chosen:
     choices: dict[Key, Choice]
     deliveries: tuple[Delivery, ...]
     shared: frozenset[Key]
+    cost: Vector
     worth: dict[Key, float]
+    keeping: _Chosen | None = None
+    """Where some query keeps nothing, the best that all keep something: with states that lie by key it may be less."""
 
 
 def _chosen(
@@ -308,26 +315,27 @@ def _chosen(
     rest: _Rest,
     *,
     batch: bool = False,
-) -> tuple[_Chosen, ...]:
-    """The cheapest plan for all deliveries together; as batch, each from scratch at its own run.
-
-    Where some query keeps nothing in it, also the best plan in which all keep something: with states that are
-    partitioned by key it may cost less.
-    """
+) -> _Chosen:
+    """The cheapest plan for all deliveries together; as batch, each from scratch at its own run."""
     chooser = open_space(cells, deliveries, timeline, settings, objective, batch=batch, start=rest.start)
     sharing = Sharing(chooser)
     if settings.sharing:
         sharing.run()
     sharing.share_unsettled()
-    free = _made(chooser, sharing, deliveries, {})
+    free = _made(chooser, sharing, deliveries, {}, cells, settings.model)
     if batch or not (forced := _forced(chooser, free.choices, deliveries)):
-        return (free,)
-    keeping = _made(chooser, sharing, deliveries, forced)
-    return (keeping,) if settings.keeping else (free, keeping)
+        return free
+    keeping = _made(chooser, sharing, deliveries, forced, cells, settings.model)
+    return keeping if settings.keeping else replace(free, keeping=keeping)
 
 
 def _made(
-    chooser: Chooser, sharing: Sharing, deliveries: tuple[Delivery, ...], forced: Mapping[int, Forced]
+    chooser: Chooser,
+    sharing: Sharing,
+    deliveries: tuple[Delivery, ...],
+    forced: Mapping[int, Forced],
+    cells: Cells,
+    model: CostModel,
 ) -> _Chosen:
     """What a chooser has found, and some nodes as they are forced to be."""
     space, roots = chooser.space, chooser.roots
@@ -335,8 +343,9 @@ def _made(
     suppliers = [root if root in forced else chooser.supplier(root) for root in roots]
     made = tuple(replace(d, key=space[number].key) for d, number in zip(deliveries, suppliers, strict=True))
     shared = frozenset(space[number].key for number in chooser.shared if space[number].key in choices)
+    cost = total_cost(choices, made, shared, cells, space.timeline.last, model)
     worth = {space[number].key: benefit for number, benefit in sharing.worth().items()}
-    return _Chosen(choices, made, shared, worth)
+    return _Chosen(choices, made, shared, cost, worth)
 
 
 def _forced(chooser: Chooser, choices: Mapping[Key, Choice], deliveries: tuple[Delivery, ...]) -> dict[int, Forced]:
@@ -349,29 +358,24 @@ def _forced(chooser: Chooser, choices: Mapping[Key, Choice], deliveries: tuple[D
     return forced
 
 
-@dataclass(frozen=True)
-class _Written:
-    """A plan as steps, each with its bill, and what it costs."""
-
-    choices: dict[Key, Choice]
-    steps: tuple[Step, ...]
-    statements: tuple[tuple[Step, Statement], ...]
-    cost: Vector
-
-
 def _written(
-    chosen: _Chosen, *, cells: Cells, model: CostModel, objective: Objective, rest: _Rest, runs: int
-) -> _Written:
-    """A plan's steps, with states that are partitioned as their readers need them; every cost is that of statements."""
+    chosen: _Chosen, cells: Cells, model: CostModel, objective: Objective, rest: _Rest
+) -> tuple[tuple[Step, ...], Vector]:
+    """A plan's steps, with states that lie as their readers need them and a bill for each, and its cost."""
+    steps, cost, rows = _laid_out(chosen, cells, model, objective, rest)
+    return billed(steps, rows, model, rest.past), cost
+
+
+def _laid_out(
+    chosen: _Chosen, cells: Cells, model: CostModel, objective: Objective, rest: _Rest
+) -> tuple[tuple[Step, ...], Vector, Rows]:
+    """The steps without their bills, the cost, and the rows that are expected of every part of them."""
     saved = saved_cells(chosen.choices, chosen.deliveries, chosen.shared)
     worth = {key: chosen.worth.get(key, 0.0) for key in saved}
     choices, deliveries = chosen.choices, chosen.deliveries
     builder = StepBuilder(cells.memo, cells, choices, deliveries, worth, chosen.shared, rest.kept, rest.past)
-    statements = {step.name: (step, builder.statement(step)) for step in builder.steps()}
-    states = StatesByKey(statements, [step for step in rest.kept.values() if step.by], model, runs)
-    partitioning, rows = states.best(objective), builder.rows.__getitem__
-    steps = tuple(billed(priced, partitioning, model.factors, rows) for priced in states.priced)
-    return _Written(choices, steps, tuple(statements.values()), states.cost(partitioning))
+    steps, cost = StatesByKey(tuple(builder.steps()), builder, model, chosen.cost).best(objective)
+    return steps, cost, builder.rows.__getitem__
 
 
 def _keeps(choices: Mapping[Key, Choice], delivered: list[Key]) -> bool:

@@ -194,7 +194,7 @@ class Cells:
             found.width = self.sizes.width(cell.form)
             return found
         found = self.sizes.of(cell.form, cell.interval)
-        return replace(found, rows=self.counted[cell], most=self.counted[cell]) if cell in self.counted else found
+        return replace(found, rows=self.counted[cell]) if cell in self.counted else found
 
     def by_history(self, cell: Cell) -> float:
         """By what factor earlier cycles have corrected the estimate of a cell."""
@@ -208,16 +208,14 @@ class Cells:
         return Subject.of(self.corrections.identities, cell.form, cell.interval)
 
     def estimator(self, interval: int) -> Estimator:
-        """Estimates expressions over forms in an interval; what was there before it is a state, and counted by then."""
+        """Estimates expressions over forms in an interval."""
         known = self._estimators.get(interval)
         if known is None:
 
             def leaf(relation: Relation) -> Estimate:
                 if not isinstance(relation, Form):
                     raise InternalError(f"{type(relation).__name__} is no leaf of a form's expression")
-                cell = self.cell(relation, interval)
-                rows = self.estimate(cell)
-                return rows.counted() if cell.interval < interval else rows
+                return self.estimate(self.cell(relation, interval))
 
             known = self._estimators[interval] = Estimator(leaf, self.sizes.essential, self.corrections.of)
         return known
