@@ -210,7 +210,7 @@ def test_a_day_before_teaches_the_next(arriving: ArrivingData, spark: Session, t
     "options,message",
     [
         (["--queries", "23"], "tpch has no query 23"),
-        (["--weights", "cheap,dear"], "`cheap,dear` are no weights"),
+        (["--weights", "cheap,dear"], "`cheap,dear` is not a list of weights"),
         (["--weights", "1,2"], "2 weights for 3 runs"),
         (["--arrivals", "all at once"], "no arrival pattern"),
     ],

@@ -140,7 +140,7 @@ def recorded(
         made[directory.name] = Recorded(session, setting, query, directory, history, keeps)
         return made[directory.name]
 
-    with patch.object(recovery, "Trial", trial):
+    with patch.object(recovery, "JobTrial", trial):
         query = setting.data.work.queries()[number]
         return recover(cast(Session, None), setting, query, directory, batch_first=batch_first), made
 

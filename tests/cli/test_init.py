@@ -45,7 +45,7 @@ def test_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 def test_overwrites_nothing(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / name).write_text("mine", encoding="utf-8")
     assert main(["init", str(tmp_path)]) == FAILED
-    assert f"{tmp_path / name} is there already" in capsys.readouterr().err
+    assert f"{tmp_path / name} exists already" in capsys.readouterr().err
     assert [(file.name, file.read_text(encoding="utf-8")) for file in tmp_path.iterdir()] == [(name, "mine")]
 
 

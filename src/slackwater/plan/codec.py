@@ -284,7 +284,7 @@ class _Reader:
     def _step(self, value: object, place: str) -> Step:
         entry = _object(value, place)
         step = self._record({**entry, "by": []}, Step, place)
-        columns, by = step.relation.columns, _list(_member(entry, "by", place), place)
+        columns, by = step.relation.columns, _list(entry.get("by", []), place)
         return replace(step, by=tuple(columns[_position(each, len(columns), "column", place)] for each in by))
 
     def _operator(self, value: object, place: str) -> Relation:
