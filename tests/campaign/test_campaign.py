@@ -1,6 +1,5 @@
 """A small campaign: every kind of fault, at calls from all over the life of a job of every shape.
 
-A day takes a third of the cases.
 `make campaign CASES=1000 SEED=2` tries as many as you like; another seed gives other jobs and other calls.
 """
 
@@ -22,7 +21,6 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> list[Undisturbed]:
 
 
 @pytest.mark.heavy
-@pytest.mark.rotating(3)
 @pytest.mark.parametrize("number", range(1, CASES + 1))
 def test_equal_to_batch_or_a_clear_error_with_nothing_lost(
     tmp_path: Path, lived: list[Undisturbed], number: int
