@@ -178,6 +178,7 @@ def test_a_user_brings_rules_of_the_search_only() -> None:
 
 
 def test_stages_say_what_a_rule_is_about() -> None:
-    assert all(rule.stage.is_about_forms is (rule.pattern.kind is not None) for rule in (*RULES, *NORMALIZING))
+    forms = {RuleStage.SNAPSHOT, RuleStage.GENERATE, RuleStage.INTRA, RuleStage.INTER}
+    assert all((rule.stage in forms) is (rule.pattern.kind is not None) for rule in (*RULES, *NORMALIZING))
     assert {rule.stage for rule in NORMALIZING} == {RuleStage.NORMALIZE}
     assert {rule.stage for rule in RULES} == set(RuleStage) - {RuleStage.NORMALIZE}

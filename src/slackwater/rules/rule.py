@@ -35,10 +35,6 @@ class RuleStage(StrEnum):
     INTRA = "intra-TVR"
     INTER = "inter-TVR"
 
-    @property
-    def is_about_forms(self) -> bool:
-        return self in (RuleStage.SNAPSHOT, RuleStage.GENERATE, RuleStage.INTRA, RuleStage.INTER)
-
 
 @dataclass(frozen=True, slots=True)
 class RulePattern:
