@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from slackwater.cli.output import Json
 from slackwater.cli.text import seconds
 from slackwater.job.store.accounts import Account, Spent
 from slackwater.job.store.at_work import AtWork
+from slackwater.json_text import Json
 
 
 def account_lines(account: Account) -> Text:

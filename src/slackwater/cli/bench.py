@@ -20,8 +20,9 @@ from slackwater.cli.bench_recovery import recovery
 from slackwater.cli.bench_runs import maintenance, progressive
 from slackwater.cli.bench_sharing import sharing
 from slackwater.cli.bench_wrong_day import wrong_day
-from slackwater.cli.output import CommandOutput, Json, measuring, plain
+from slackwater.cli.output import CommandOutput, measuring, plain
 from slackwater.cli.query_options import WORKLOADS
+from slackwater.json_text import Json
 
 SLOWEST = 10
 STAGES = ("bind", "normalize", "canonical", "emit", "total")

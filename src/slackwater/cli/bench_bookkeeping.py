@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from slackwater.bench.bookkeeping import EXTRA_S, FACTOR, FEW_FILES, BookkeepingBenchmark, Size, measure_bookkeeping
-from slackwater.cli.output import CommandOutput, Json, measuring, plain
+from slackwater.cli.output import CommandOutput, measuring, plain
+from slackwater.json_text import Json
 from slackwater.spark.session import open_session
 
 

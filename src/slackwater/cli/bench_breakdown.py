@@ -13,8 +13,9 @@ from slackwater.bench.chart import Chart
 from slackwater.bench.frontend import percentile
 from slackwater.bench.planning_breakdown import SPREAD, PlanningBreakdown, Series, choose, explore
 from slackwater.bench.planning_times import PlanningTimes
-from slackwater.cli.output import Json, plain
+from slackwater.cli.output import plain
 from slackwater.cli.text import size
+from slackwater.json_text import Json
 
 MUCH = 30.0
 """Bars of planning against classical planning are cut here."""

@@ -13,7 +13,8 @@ from slackwater.bench.choice import CLOSE, FULL, INCREMENTAL, ChoiceBenchmark, M
 from slackwater.bench.measure import Failed
 from slackwater.cli.bench_jobs import asked_for, failures, known_from, measured_in_turn, query_table, runs_jobs
 from slackwater.cli.bench_planning import prices
-from slackwater.cli.output import CommandOutput, Json, plain
+from slackwater.cli.output import CommandOutput, plain
+from slackwater.json_text import Json
 from slackwater.physical.bill import EVEN, Item
 from slackwater.time.timeline import Timeline
 

@@ -35,7 +35,8 @@ from slackwater.bench.workloads import WorkloadQuery, parse_pattern, workload
 from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.catalog.statistics import Statistics
 from slackwater.cli.bench_planning import listed, numbered
-from slackwater.cli.output import TO_STDOUT, CommandOutput, Json, measuring, plain, write_file, write_json
+from slackwater.cli.output import TO_STDOUT, CommandOutput, measuring, plain, write_file, write_json
+from slackwater.json_text import Json
 from slackwater.spark.session import open_session
 
 WORKLOAD = "tpcds"

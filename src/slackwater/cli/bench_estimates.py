@@ -24,8 +24,9 @@ from slackwater.bench.estimates import (
 )
 from slackwater.bench.workloads import ArrivalPattern, workload
 from slackwater.cli.bench_planning import listed, numbered
-from slackwater.cli.output import CommandOutput, Json, measuring, plain
+from slackwater.cli.output import CommandOutput, measuring, plain
 from slackwater.cli.query_options import WORKLOADS
+from slackwater.json_text import Json
 from slackwater.time.forms import Kind
 
 ALL = "all"

@@ -14,9 +14,10 @@ from slackwater.bench.planning_breakdown import REPRESENTATIVE, PlanningBreakdow
 from slackwater.bench.planning_times import PlanningBenchmark, PlanningTimes, time_planning
 from slackwater.bench.workloads import Workload, WorkloadQuery, workload
 from slackwater.cli.bench_breakdown import BreakdownReport
-from slackwater.cli.output import CommandOutput, Json, measuring, plain, write_file
+from slackwater.cli.output import CommandOutput, measuring, plain, write_file
 from slackwater.cli.query_options import WORKLOADS
 from slackwater.errors import UserError
+from slackwater.json_text import Json
 
 EARLY_WEIGHTS = (0.25, 0.3)
 """Prices of the early runs unless told: the papers', the last one for all that follow. The deadline's is 1."""

@@ -22,8 +22,9 @@ from slackwater.bench.recovery import (
 from slackwater.bench.wrong_day import MISHAPS, RestOfDay
 from slackwater.cli.bench_jobs import asked_for, failures, known_from, measured_in_turn, query_table, runs_jobs
 from slackwater.cli.bench_planning import prices
-from slackwater.cli.output import CommandOutput, Json, plain
+from slackwater.cli.output import CommandOutput, plain
 from slackwater.errors import UserError
+from slackwater.json_text import Json
 from slackwater.time.timeline import Timeline
 
 

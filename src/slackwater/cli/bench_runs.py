@@ -24,8 +24,9 @@ from slackwater.cli.bench_jobs import (
     runs_jobs,
 )
 from slackwater.cli.bench_planning import prices
-from slackwater.cli.output import CommandOutput, Json, Report, plain, write_file
+from slackwater.cli.output import CommandOutput, Report, plain, write_file
 from slackwater.cli.text import size
+from slackwater.json_text import Json
 from slackwater.time.timeline import Timeline
 
 Arguments = ParamSpec("Arguments")

@@ -12,8 +12,9 @@ from rich.text import Text
 from slackwater.bench.sharing import SharingBenchmark, measure_sharing
 from slackwater.bench.workloads import parse_pattern, workload
 from slackwater.cli.bench_planning import listed, numbered, prices
-from slackwater.cli.output import CommandOutput, Json, measuring, plain
+from slackwater.cli.output import CommandOutput, measuring, plain
 from slackwater.cli.query_options import WORKLOADS
+from slackwater.json_text import Json
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ from rich.text import Text
 from slackwater.bench.workloads import workload
 from slackwater.bench.wrong_day import MISHAPS, RestOfDay, WrongDays, measure_wrong_days
 from slackwater.cli.bench_planning import listed, numbered
-from slackwater.cli.output import CommandOutput, Json, measuring, plain
+from slackwater.cli.output import CommandOutput, measuring, plain
 from slackwater.cli.query_options import WORKLOADS
+from slackwater.json_text import Json
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,12 @@ from rich.status import Status
 from rich.text import Text
 
 from slackwater.cli.job_commands import takes_job
-from slackwater.cli.output import CommandOutput, Json, reporting
+from slackwater.cli.output import CommandOutput, reporting
 from slackwater.cli.text import plain_table, seconds
 from slackwater.job.job import Job
 from slackwater.job.learning.calibrate import PASSES, ROWS, Trial, calibrate_cluster
 from slackwater.job.learning.prices import ClusterPrices
+from slackwater.json_text import Json
 from slackwater.physical.bill import Item
 from slackwater.physical.calibration import work_in_seconds
 

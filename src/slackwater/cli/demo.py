@@ -17,8 +17,9 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from slackwater.cli.output import CommandOutput, Json, reporting
+from slackwater.cli.output import CommandOutput, reporting
 from slackwater.cli.text import amount, seconds
+from slackwater.json_text import Json
 from slackwater.plan.explain import timeline_rows
 
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from slackwater.cli.output import CommandOutput, Json, reporting
+from slackwater.cli.output import CommandOutput, reporting
 from slackwater.errors import MachineError
+from slackwater.json_text import Json
 from slackwater.spark.java import OLDEST_JAVA, find_java
 
 OLDEST_PYTHON = (3, 11)

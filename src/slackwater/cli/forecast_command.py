@@ -12,11 +12,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from slackwater.cli.job_commands import takes_job
-from slackwater.cli.output import CommandOutput, Json, reporting
+from slackwater.cli.output import CommandOutput, reporting
 from slackwater.cli.text import amount, plain_table
 from slackwater.errors import counted
 from slackwater.job.job import Job
 from slackwater.job.learning.forecasts import SourceForecast
+from slackwater.json_text import Json
 
 BARS = "▁▂▃▄▅▆▇█"
 SHOWN = 14

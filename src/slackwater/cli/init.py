@@ -10,9 +10,10 @@ import click
 from rich.console import Group
 from rich.text import Text
 
-from slackwater.cli.output import CommandOutput, Json, reporting
+from slackwater.cli.output import CommandOutput, reporting
 from slackwater.errors import UserError
 from slackwater.job.file.config import JOB_FILES
+from slackwater.json_text import Json
 
 FILES = (JOB_FILES[0], "revenue.sql")
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from slackwater.cli.output import Json
 from slackwater.cli.promised import promised_as_json
 from slackwater.cli.text import sql as coloured
 from slackwater.compile.step_text import step_sql
@@ -18,6 +17,7 @@ from slackwater.job.cycle.planned import Planned
 from slackwater.job.job import Job
 from slackwater.job.running.check_prices import Promised
 from slackwater.job.store.manifest import told_apart
+from slackwater.json_text import Json
 from slackwater.memo.memo_text import show_memo
 from slackwater.plan.alternatives import Comparison, explain_alternatives
 from slackwater.plan.codec import plan_to_value

@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from slackwater.cli.account_report import account_as_json, account_lines, at_work_as_json
-from slackwater.cli.output import Json
 from slackwater.cli.text import amount, plain_table, rich_table, seconds, size, sql
 from slackwater.cli.verify_report import verified_as_json
 from slackwater.errors import counted
@@ -26,6 +25,7 @@ from slackwater.job.store.accounts import Account
 from slackwater.job.store.answer_directory import AnswerDirectory
 from slackwater.job.store.cycle_record import RevisionRecord
 from slackwater.job.store.manifest import Manifest, StepRecord, told_apart
+from slackwater.json_text import Json
 from slackwater.plan.plan import answer_of
 
 STYLES = {"committed": "green", "running": "cyan", "interrupted": "yellow", "damaged": "red"}

@@ -13,17 +13,16 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
 import click
 from rich.console import Console, RenderableType
 from rich.text import Text
 
 from slackwater.errors import InternalError, Place, UserError
+from slackwater.json_text import Json
 
 TO_STDOUT = "-"
-
-Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 
 DEBUG_HELP = "Show the traceback of an error (also: SLACKWATER_DEBUG=1)."
 

@@ -15,9 +15,10 @@ from slackwater.algebra.properties import Properties, properties
 from slackwater.algebra.relation import Query
 from slackwater.algebra.relation_text import show
 from slackwater.algebra.schema import Column
-from slackwater.cli.output import CommandOutput, Json, reporting
+from slackwater.cli.output import CommandOutput, reporting
 from slackwater.cli.query_options import read_catalog, read_query, takes_query
 from slackwater.cli.text import RelationTree, sql
+from slackwater.json_text import Json
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.sql.dialect import DIALECTS

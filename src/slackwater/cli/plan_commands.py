@@ -20,7 +20,7 @@ from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
 from slackwater.cli.job_commands import job_of, takes_job
 from slackwater.cli.job_plan import explain_job
-from slackwater.cli.output import CommandOutput, Json, Report, reporting
+from slackwater.cli.output import CommandOutput, Report, reporting
 from slackwater.cli.promised import promised_as_json
 from slackwater.cli.query_options import read_query, takes_query
 from slackwater.cli.replan_command import ChangedQuery, FromNow
@@ -29,6 +29,7 @@ from slackwater.compile.step_text import step_sql
 from slackwater.errors import UserError
 from slackwater.job.cycle.conditions import Conditions
 from slackwater.job.running.check_prices import Promised
+from slackwater.json_text import Json
 from slackwater.memo.memo_text import show_memo
 from slackwater.physical.model import CostModel, EngineCost, RowsCost
 from slackwater.plan.alternatives import Comparison, explain_alternatives

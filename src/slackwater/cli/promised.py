@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from slackwater.cli.output import Json
 from slackwater.job.running.check_prices import Promised
+from slackwater.json_text import Json
 
 
 def promised_as_json(promised: Promised) -> Json:

@@ -11,10 +11,11 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from slackwater.cli.job_commands import takes_job
-from slackwater.cli.output import CommandOutput, Json, reporting
+from slackwater.cli.output import CommandOutput, reporting
 from slackwater.errors import counted
 from slackwater.job.inputs.repin import Repinned, ReplacedFile
 from slackwater.job.job import Job
+from slackwater.json_text import Json
 
 
 @click.command()

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from slackwater.cli.output import Json
 from slackwater.cli.text import amount, plain_table
 from slackwater.job.cycle.carry import CarriedOver, Use
 from slackwater.job.cycle.replan import Proposal
 from slackwater.job.job import Job
+from slackwater.json_text import Json
 from slackwater.plan.codec import plan_to_value
 from slackwater.plan.explain import explain as explained
 from slackwater.plan.rests import rest_rows

@@ -14,12 +14,13 @@ from rich.text import Text
 from slackwater.algebra.predicates import Constant
 from slackwater.algebra.types import Type
 from slackwater.cli.job_commands import takes_job
-from slackwater.cli.output import CommandOutput, Json, reporting
+from slackwater.cli.output import CommandOutput, reporting
 from slackwater.cli.text import amount, plain_table, size
 from slackwater.errors import counted
 from slackwater.job.inputs.batches import Batch, ColumnCounts
 from slackwater.job.inputs.counting import Arrived, SourceStatistics
 from slackwater.job.job import Job
+from slackwater.json_text import Json
 
 SHOWN = 3
 """Frequent values that a line has room for."""

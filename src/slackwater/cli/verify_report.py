@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from slackwater.cli.output import Json, plain
+from slackwater.cli.output import plain
 from slackwater.cli.text import rich_table
 from slackwater.errors import counted
 from slackwater.job.running.after_run import Verified
 from slackwater.job.running.verify import Verdict
 from slackwater.job.store.manifest import told_apart
+from slackwater.json_text import Json
 
 
 @dataclass(frozen=True)
