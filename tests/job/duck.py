@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
@@ -124,24 +125,24 @@ def _translated(sql: str) -> str:
 # --- in place of slackwater.spark ------------------------------------------------------------------------------------
 
 
-@contextmanager
-def without_spark(outputs: Sequence[tuple[str, str]] | None = OUTPUTS) -> Iterator[tuple[Duck, Session]]:
-    """A session of DuckDB, and in the block everything that would ask Spark asks it.
+@dataclass(frozen=True)
+class StandIn:
+    """What a job asks Spark, answered by DuckDB; `outputs` are the columns of every query, if they are given."""
 
-    `outputs` are the columns of every query; without them DuckDB is asked.
-    """
-    duck = Duck()
+    duck: Duck
+    outputs: Sequence[tuple[str, str]] | None
 
     def columns_of_files(
-        _: Session, __: str, directory: str, paths: Sequence[str], ___: object, schema_text: str | None = None
+        self, _: Session, __: str, directory: str, paths: Sequence[str], ___: object, schema_text: str | None = None
     ) -> tuple[Field, ...]:
         if schema_text is not None:
-            told = [column.split() for column in schema_text.split(",")]
-            return tuple(Field(name, Type.parse(kind.lower())) for name, kind in told)
+            columns = [column.split() for column in schema_text.split(",")]
+            return tuple(Field(name, Type.parse(kind.lower())) for name, kind in columns)
         schema = pq.read_schema(Path(directory) / paths[0])
         return tuple(Field(field.name, spark_type(field.type)) for field in schema)
 
     def run_all(
+        self,
         _: Session,
         tasks: Iterable[Task],
         *,
@@ -154,59 +155,74 @@ def without_spark(outputs: Sequence[tuple[str, str]] | None = OUTPUTS) -> Iterat
             on_start(task)
             try:
                 for statement in task.statements:
-                    duck.execute(statement)
+                    self.duck.execute(statement)
             except OSError as error:
                 raise RunError(f"step `{task.name}` cannot be written: {error.strerror}") from None
             costs[task.name] = Measured(0.0)
             on_done(task, costs[task.name])
         return costs
 
-    def type_of_expression(_: Session, query: str) -> tuple[Field, ...]:
+    def type_of_expression(self, _: Session, query: str) -> tuple[Field, ...]:
         try:
-            ((name, kind, *__),) = duck.connection.execute(f"DESCRIBE {_translated(query)}").fetchall()
+            ((name, kind, *__),) = self.duck.connection.execute(f"DESCRIBE {_translated(query)}").fetchall()
         except duckdb.Error as error:
             raise BindError(str(error)) from None
         return (Field(name, Type.parse(kind.lower())),)
 
-    def declared(_: Session, text: str, *__: object) -> tuple[Field, ...]:
-        told = outputs if outputs is not None else duck.columns_of(text)
-        return tuple(Field(name, Type.parse(kind)) for name, kind in told)
+    def output_fields(self, _: Session, text: str, *__: object) -> tuple[Field, ...]:
+        columns = self.outputs if self.outputs is not None else self.duck.columns_of(text)
+        return tuple(Field(name, Type.parse(kind)) for name, kind in columns)
 
-    def counted(*_: object, **__: object) -> Counted:
+    def count_columns(self, *_: object, **__: object) -> Counted:
         return Counted(0.0, 0.0, 0.0, None, {})
 
-    def united(_: Session, sketches: Mapping[str, object]) -> dict[str, tuple[bytes, float]]:
+    def united(self, _: Session, sketches: Mapping[str, object]) -> dict[str, tuple[bytes, float]]:
         return dict.fromkeys(sketches, (b"", 0.0))
 
-    def settings(_: Session) -> dict[str, str]:
-        return dict(duck.settings)
+    def settings(self, _: Session) -> dict[str, str]:
+        return dict(self.duck.settings)
 
-    def setting(_: Session, key: str) -> str:
-        return duck.settings.get(key, "<undefined>")
+    def setting(self, _: Session, key: str) -> str:
+        return self.duck.settings.get(key, "<undefined>")
 
-    def execute(_: Session, statement: str) -> None:
-        duck.execute(statement)
+    def execute(self, _: Session, statement: str) -> None:
+        self.duck.execute(statement)
 
+
+@contextmanager
+def without_spark(outputs: Sequence[tuple[str, str]] | None = OUTPUTS) -> Iterator[tuple[Duck, Session]]:
+    """A session of DuckDB, and in the block everything that would ask Spark asks it.
+
+    `outputs` are the columns of every query; without them DuckDB is asked.
+    """
+    duck = Duck()
+    spark = StandIn(duck, outputs)
+    job = "slackwater.job"
     with (
         patch.multiple(
-            "slackwater.job.cycle.query_analysis",
+            f"{job}.cycle.query_analysis",
             check_relations=lambda *_: None,
-            output_fields=declared,
-            run_statement=execute,
+            output_fields=spark.output_fields,
             user_aggregates=lambda _: frozenset(),
             has_catalog_of_its_own=lambda _: False,
             values_now=lambda _: literals_at(duck.clock),
             check_no_text_is_a_moment=lambda *_: None,
+            run_statement=spark.execute,
         ),
-        patch.multiple("slackwater.job.inputs.job_sources", columns_of_files=columns_of_files),
-        patch.multiple("slackwater.job.cycle.conditions", settings_of_results=settings, setting=setting),
+        patch.multiple(f"{job}.inputs.job_sources", columns_of_files=spark.columns_of_files),
+        patch.multiple(f"{job}.cycle.conditions", settings_of_results=spark.settings, setting=spark.setting),
         patch.multiple(
-            "slackwater.job.inputs.record_expressions", output_fields=type_of_expression, run_statement=execute
+            f"{job}.inputs.record_expressions", output_fields=spark.type_of_expression, run_statement=spark.execute
         ),
-        patch.multiple("slackwater.job.inputs.counting", count_columns=counted, run_statement=execute, united=united),
-        patch.multiple("slackwater.job.running.checking", run_all=run_all),
         patch.multiple(
-            "slackwater.job.running.runner", run_all=run_all, run_statement=execute, jvm_cpu_seconds=lambda _: None
+            f"{job}.inputs.counting",
+            count_columns=spark.count_columns,
+            united=spark.united,
+            run_statement=spark.execute,
+        ),
+        patch.multiple(f"{job}.running.checking", run_all=spark.run_all),
+        patch.multiple(
+            f"{job}.running.runner", run_all=spark.run_all, jvm_cpu_seconds=lambda _: None, run_statement=spark.execute
         ),
     ):
         yield duck, cast(Session, duck)
