@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from slackwater.catalog.arrival import Change
     from slackwater.job.job import Job
-    from slackwater.plan.planner import Options
+    from slackwater.plan.options import Options
     from slackwater.simulation.simulator import Simulation, Simulator, simulate
 
 __all__ = ["Change", "Job", "Options", "Simulation", "Simulator", "simulate"]
@@ -19,7 +19,7 @@ __all__ = ["Change", "Job", "Options", "Simulation", "Simulator", "simulate"]
 _HOMES = {
     "Change": "slackwater.catalog.arrival",
     "Job": "slackwater.job.job",
-    "Options": "slackwater.plan.planner",
+    "Options": "slackwater.plan.options",
     "Simulation": "slackwater.simulation.simulator",
     "Simulator": "slackwater.simulation.simulator",
     "simulate": "slackwater.simulation.simulator",

@@ -30,7 +30,8 @@ from slackwater.bench.workloads import WorkloadQuery, parse_pattern, tpcds
 from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.cli.bench_effectiveness import EffectivenessReport
 from slackwater.cli.main import main
-from slackwater.plan.planner import Options, plan_query
+from slackwater.plan.options import Options
+from slackwater.plan.planner import plan_query
 from slackwater.rules.catalogue import METHODS
 from slackwater.spark.session import Session
 

@@ -27,7 +27,8 @@ from slackwater.bench.workloads import tpcds, tpch
 from slackwater.cli.bench_breakdown import BreakdownReport
 from slackwater.cli.main import main
 from slackwater.errors import UserError
-from slackwater.plan.planner import Exploration, Options, plan_query
+from slackwater.plan.options import Options
+from slackwater.plan.planner import Exploration, plan_query
 from slackwater.rules.catalogue import METHODS
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind

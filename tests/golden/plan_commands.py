@@ -31,12 +31,14 @@ from slackwater.errors import did_you_mean
 from slackwater.memo.memo import Memo
 from slackwater.memo.memo_text import show_memo
 from slackwater.memo.positive import positive_part
-from slackwater.physical.model import CostModel, EngineCost, RowsCost
+from slackwater.physical.flat_models import RowsCost
+from slackwater.physical.model import CostModel, EngineCost
 from slackwater.plan.alternatives import explain_alternatives
 from slackwater.plan.codec import plan_from_json, plan_to_json
 from slackwater.plan.explain import explain
+from slackwater.plan.options import Options
 from slackwater.plan.plan import ONLY
-from slackwater.plan.planner import Options, Planning, plan_query
+from slackwater.plan.planner import Planning, plan_query
 from slackwater.rules.catalogue import FORM_RULES, RULES, RuleBook
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.explore import Explorer

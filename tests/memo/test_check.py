@@ -16,7 +16,8 @@ from slackwater.errors import InternalError
 from slackwater.memo.check import MemoCheck
 from slackwater.memo.group import Alternative, Group
 from slackwater.memo.memo import Memo
-from slackwater.plan.planner import Options, plan_query
+from slackwater.plan.options import Options
+from slackwater.plan.planner import plan_query
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.time.forms import Form, GroupId, GroupLeaf, Kind

@@ -19,10 +19,10 @@ from tests.strategies.scattered import DEAR, ScatteredCost, prices_of
 from tests.strategies.search import Search
 
 from slackwater.algebra.relation import Relation
-from slackwater.physical.layouts import Rows
 from slackwater.physical.model import CostModel
 from slackwater.plan.narrow import columns_read
-from slackwater.plan.planner import Options
+from slackwater.plan.options import Options
+from slackwater.rows.estimate import Rows
 from slackwater.rules.catalogue import METHODS, RULES
 from slackwater.rules.generate.snapshots import snapshot_of_operator
 from slackwater.search.objective import Custom, LastRunFirst, Objective, Vector

@@ -26,9 +26,10 @@ from slackwater.catalog.statistics import Arrival, Statistics
 from slackwater.compile.step_text import step_sql
 from slackwater.physical.model import CostModel, EngineCost
 from slackwater.plan.codec import plan_from_json, plan_to_json
+from slackwater.plan.options import Options
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan, Purpose
-from slackwater.plan.planner import Options, plan_query
+from slackwater.plan.planner import plan_query
 from slackwater.rows.estimate import Estimate
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.simulation.tables import Tables, in_spark_types

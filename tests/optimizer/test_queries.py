@@ -14,8 +14,9 @@ from slackwater.compile.step_text import step_sql
 from slackwater.physical.model import EngineCost
 from slackwater.plan.codec import plan_from_json, plan_to_json
 from slackwater.plan.explain import explain
+from slackwater.plan.options import Options
 from slackwater.plan.plan import Plan, Purpose
-from slackwater.plan.planner import Options, plan_queries
+from slackwater.plan.planner import plan_queries
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.simulation.tables import Tables
 from slackwater.sql.bind import bind

@@ -10,11 +10,10 @@ import pytest
 
 from slackwater.algebra.relation import Join, JoinKind, Relation
 from slackwater.memo.positive import positive_part
-from slackwater.physical.layouts import Rows
-from slackwater.physical.model import RowsCost, WhereverItLies
+from slackwater.physical.flat_models import RowsCost, WhereverItLies
+from slackwater.plan.options import Options
 from slackwater.plan.plan import ONLY
-from slackwater.plan.planner import Options
-from slackwater.rows.estimate import Estimate
+from slackwater.rows.estimate import Estimate, Rows
 from slackwater.rules.catalogue import METHODS
 from slackwater.search.cells import Cell
 from slackwater.simulation.simulator import Simulation, Simulator, simulate

@@ -29,7 +29,8 @@ from slackwater.catalog.table import Catalog
 from slackwater.errors import InternalError
 from slackwater.memo.group import Alternative, Group
 from slackwater.memo.positive import positive_part
-from slackwater.plan.planner import Options, Planning, plan_query
+from slackwater.plan.options import Options
+from slackwater.plan.planner import Planning, plan_query
 from slackwater.rules.goal import Goal
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.rules.partials import Partials

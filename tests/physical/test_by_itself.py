@@ -81,7 +81,7 @@ def test_a_side_of_few_rows_is_sent_only_if_the_engine_is_told() -> None:
         equality(reference(column(FEW_SALES)), reference(Column(ColumnId("o"), "o", t.BIGINT))),
     )
     told = EngineCost()
-    untold = replace(told, told=False)
+    untold = replace(told, hinted=False)
     assert told.physical(join, rows) is Operator.BROADCAST_JOIN
     assert untold.physical(join, rows) is Operator.SHUFFLED_JOIN
     assert untold.compute(join, rows) > 2 * told.compute(join, rows)

@@ -8,8 +8,9 @@ from tests.rows.small import CATALOG, arrivals, statistics
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query
 from slackwater.plan.as_text import times_computed
+from slackwater.plan.options import Options
 from slackwater.plan.plan import ONLY
-from slackwater.plan.planner import Options, Planning, plan_query, text_cost
+from slackwater.plan.planner import Planning, plan_query, text_cost
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline

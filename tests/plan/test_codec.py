@@ -25,11 +25,12 @@ from slackwater.bench.workloads import parse_pattern, workload
 from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.compile.step_text import step_sql
 from slackwater.errors import InternalError, UserError
-from slackwater.physical.model import RowsCost
+from slackwater.physical.flat_models import RowsCost
 from slackwater.physical.unit import Unit
 from slackwater.plan.codec import FORMAT, VERSION, plan_from_json, plan_to_json, plan_to_value
+from slackwater.plan.options import Options
 from slackwater.plan.plan import ONLY, Plan
-from slackwater.plan.planner import Options, plan_query
+from slackwater.plan.planner import plan_query
 from slackwater.rules.catalogue import METHODS
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind

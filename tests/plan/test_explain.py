@@ -15,13 +15,15 @@ from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.catalog.statistics import Arrival, TableStatistics
 from slackwater.catalog.table import Catalog, table
 from slackwater.figures import number
-from slackwater.physical.model import EngineCost, RowsCost
+from slackwater.physical.flat_models import RowsCost
+from slackwater.physical.model import EngineCost
 from slackwater.plan.alternatives import ALL, BATCH, explain_alternatives
 from slackwater.plan.codec import plan_to_value
 from slackwater.plan.draw import plan_to_dot, plan_to_html, plan_to_mermaid
 from slackwater.plan.explain import explain, timeline, verdict
+from slackwater.plan.options import Options
 from slackwater.plan.plan import ONLY, Plan
-from slackwater.plan.planner import Options, plan_query
+from slackwater.plan.planner import plan_query
 from slackwater.rules.catalogue import METHODS
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.explore import Budget

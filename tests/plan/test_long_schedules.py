@@ -12,8 +12,9 @@ from slackwater.algebra.types import Type
 from slackwater.catalog.stated_sizes import Sizes, statistics
 from slackwater.catalog.statistics import Arrival
 from slackwater.catalog.table import Catalog
+from slackwater.plan.options import Options
 from slackwater.plan.plan import Plan
-from slackwater.plan.planner import Options, plan_query
+from slackwater.plan.planner import plan_query
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.objective import LastRunFirst, WeightedSum
 from slackwater.search.space import LAG, LONG

@@ -13,8 +13,9 @@ from slackwater.catalog.table import Catalog, table
 from slackwater.physical.model import EngineCost
 from slackwater.plan.codec import plan_from_json, plan_to_json
 from slackwater.plan.explain import explain
+from slackwater.plan.options import Options
 from slackwater.plan.plan import Plan, grown_from
-from slackwater.plan.planner import Options, plan_query
+from slackwater.plan.planner import plan_query
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.time.sources import state_source
@@ -102,9 +103,8 @@ def test_two_joins_share_what_lies_by_key() -> None:
     assert laid_out(by_key) == {"s_d1": ["o_id"], "r_d1": ["o_id"]}
     read = [{scan.table.name for scan in step.relation.walk() if isinstance(scan, Scan)} for step in by_key.steps]
     assert sum(names >= {"s_d1", "r_d1"} for names in read) == 2
-    saved = sum(by_key.cost) - sum(plain.cost)
-    assert saved < 0  # the joins of both runs gain more than saving by key costs,
-    assert by_key.cost[1] < plain.cost[1]  # most of it at the second
+    assert by_key.rank < plain.rank  # the joins of both runs gain more than saving by key costs,
+    assert by_key.cost[1] < 0.6 * plain.cost[1]  # most of it at the second
 
 
 def test_the_steps_of_a_run_cost_no_more_than_the_run() -> None:

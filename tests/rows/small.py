@@ -10,7 +10,8 @@ from slackwater.catalog.statistics import Arrival, TableStatistics
 from slackwater.catalog.table import Catalog, table
 from slackwater.memo.group import Group
 from slackwater.memo.memo import Memo
-from slackwater.plan.planner import Options, Planning, plan_query
+from slackwater.plan.options import Options
+from slackwater.plan.planner import Planning, plan_query
 from slackwater.rows.estimate import Estimate
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.cells import Cells

@@ -12,11 +12,12 @@ import pytest
 from slackwater.algebra.relation import Filter
 from slackwater.algebra.scalar import conjuncts
 from slackwater.catalog.arrival import Change
-from slackwater.physical.model import CostModel, EngineCost, RowsCost
+from slackwater.physical.flat_models import RowsCost
+from slackwater.physical.model import CostModel, EngineCost
 from slackwater.plan.codec import plan_from_json, plan_to_json
 from slackwater.plan.explain import explain
+from slackwater.plan.options import Options
 from slackwater.plan.plan import Purpose
-from slackwater.plan.planner import Options
 from slackwater.rows.feedback import Day, History, Seen
 from slackwater.rows.learning import AGEING, DOUBT, MOST, solved
 from slackwater.simulation.simulator import Simulation, Simulator

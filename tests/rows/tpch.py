@@ -7,8 +7,9 @@ from functools import cache
 from slackwater.algebra.canonical import canonical
 from slackwater.bench.workloads import parse_pattern, tpch
 from slackwater.bench.workloads.workload_sizes import workload_statistics
+from slackwater.plan.options import Options
 from slackwater.plan.plan import Plan
-from slackwater.plan.planner import Options, plan_query
+from slackwater.plan.planner import plan_query
 from slackwater.rules.catalogue import RELATIONAL_RULES
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind

@@ -18,7 +18,8 @@ import pytest
 from tests.compare import differences, rows_of
 
 from slackwater import Options, simulate
-from slackwater.physical.model import EngineCost, Prices
+from slackwater.physical.model import EngineCost
+from slackwater.physical.rates import Prices
 from slackwater.rules import (
     BIGINT,
     Aggregate,

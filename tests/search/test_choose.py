@@ -5,8 +5,10 @@ from __future__ import annotations
 from slackwater.algebra.canonical import canonical
 from slackwater.catalog.statistics import Arrival, TableStatistics
 from slackwater.catalog.table import Catalog, table
-from slackwater.physical.model import RowsCost
-from slackwater.plan.planner import Options, Planning, open_space, plan_query
+from slackwater.physical.flat_models import RowsCost
+from slackwater.plan.options import Options
+from slackwater.plan.planner import Planning, plan_query
+from slackwater.plan.proposals import open_space
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.choose import Choice, Chooser, Computed, Given
 from slackwater.search.objective import WeightedSum
@@ -52,7 +54,7 @@ def test_what_an_earlier_run_left_is_kept() -> None:
     saved = {key for key, choice in planning.choices.items() if key[1] == 1 and choice.tree is not None}
     (delivery,) = planning.deliveries
     start = Start(2, frozenset(saved))
-    chooser = open_space(planning.cells, [delivery], TIMELINE, OPTIONS, OBJECTIVE, start=start)
+    chooser = open_space(planning.cells, [delivery], TIMELINE, OPTIONS, start=start)
     choices = chooser.choices()
     kept = {key for key, choice in choices.items() if choice.how is Given.KEPT}
     assert kept

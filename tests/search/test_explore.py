@@ -9,9 +9,10 @@ import pytest
 from slackwater.algebra.canonical import canonical
 from slackwater.catalog.statistics import Arrival, TableStatistics
 from slackwater.catalog.table import Catalog, table
-from slackwater.physical.model import RowsCost
+from slackwater.physical.flat_models import RowsCost
+from slackwater.plan.options import Options
 from slackwater.plan.plan import Plan
-from slackwater.plan.planner import Options, explore, plan_query
+from slackwater.plan.planner import explore, plan_query
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.explore import Budget, Score, in_order_of_demand
 from slackwater.sql.bind import bind

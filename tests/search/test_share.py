@@ -11,8 +11,8 @@ import pytest
 from slackwater.bench.optimum import optimum
 from slackwater.bench.sharing import chooser_of
 from slackwater.physical.model import EngineCost
+from slackwater.plan.options import Options
 from slackwater.plan.plan import Purpose
-from slackwater.plan.planner import Options
 from slackwater.search.choose import Chooser
 from slackwater.search.objective import LastRunFirst, Objective, WeightedSum, amount
 from slackwater.search.share import Sharing

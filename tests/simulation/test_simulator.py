@@ -16,7 +16,7 @@ import slackwater
 from slackwater import Change, Options, Simulator, simulate
 from slackwater.bench.workloads import Change as ChangeOfWorkloads
 from slackwater.errors import UserError
-from slackwater.physical.model import RowsCost
+from slackwater.physical.flat_models import RowsCost
 
 PAGE = Path(__file__).parents[2] / "docs" / "simulate.md"
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from random import Random
 
 from slackwater.algebra.relation import Relation
-from slackwater.physical.layouts import Rows
-from slackwater.physical.model import CostModel, EngineCost, WhereverItLies
-from slackwater.rows.estimate import Estimate
+from slackwater.physical.flat_models import WhereverItLies
+from slackwater.physical.model import CostModel, EngineCost
+from slackwater.rows.estimate import Estimate, Rows
 from slackwater.time.forms import Form, Kind
 
 SPREAD = 2.0

@@ -18,7 +18,7 @@ from tests.strategies.scattered import ScatteredCost, prices_of
 
 from slackwater.bench.workloads import ArrivalPattern, Dataset, Workload, WorkloadQuery, split
 from slackwater.plan.codec import plan_from_json, plan_to_json
-from slackwater.plan.planner import Options
+from slackwater.plan.options import Options
 from slackwater.rules import catalogue
 from slackwater.simulation.simulator import Simulation, Simulator
 

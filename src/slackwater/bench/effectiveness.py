@@ -18,8 +18,9 @@ from slackwater.bench.trial import TrialSpent
 from slackwater.bench.workloads import Workload, WorkloadQuery
 from slackwater.catalog.statistics import Statistics
 from slackwater.compile.program import compile_step
+from slackwater.plan.options import Options
 from slackwater.plan.plan import Plan
-from slackwater.plan.planner import Options, plan_query
+from slackwater.plan.planner import plan_query
 from slackwater.rules.catalogue import METHODS
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind

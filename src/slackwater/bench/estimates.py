@@ -33,7 +33,7 @@ from slackwater.catalog.arrival import Change
 from slackwater.memo.group import Group
 from slackwater.memo.memo import Memo
 from slackwater.physical.model import EngineCost
-from slackwater.plan.planner import Options
+from slackwater.plan.options import Options
 from slackwater.rows.estimate import NO_CHANGES, Changes
 from slackwater.rows.feedback import Day, History, Seen
 from slackwater.rules.catalogue import RuleBook

@@ -18,7 +18,8 @@ from slackwater.bench.frontend import percentile
 from slackwater.bench.planning_times import Planner, PlanningTimes, Problem, time_query
 from slackwater.bench.slow_exploration import SPEED_UPS, SlowPlanner
 from slackwater.bench.workloads import Workload, WorkloadQuery
-from slackwater.plan.planner import Options, plan_query
+from slackwater.plan.options import Options
+from slackwater.plan.planner import plan_query
 from slackwater.rules.catalogue import METHODS
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind

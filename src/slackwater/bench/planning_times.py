@@ -19,7 +19,8 @@ from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
 from slackwater.errors import UserError
-from slackwater.plan.planner import Options, Planning, plan_query
+from slackwater.plan.options import Options
+from slackwater.plan.planner import Planning, plan_query
 from slackwater.rules.catalogue import METHODS
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind

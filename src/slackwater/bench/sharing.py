@@ -13,7 +13,9 @@ from slackwater.algebra.canonical import canonical
 from slackwater.bench.optimum import optimum
 from slackwater.bench.workloads import ArrivalPattern, Workload, WorkloadQuery
 from slackwater.bench.workloads.workload_sizes import workload_statistics
-from slackwater.plan.planner import Options, Planning, open_space, plan_query
+from slackwater.plan.options import Options
+from slackwater.plan.planner import Planning, plan_query
+from slackwater.plan.proposals import open_space
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.choose import Chooser
 from slackwater.search.objective import amount
@@ -67,7 +69,7 @@ class SharingBenchmark:
 
 def chooser_of(planning: Planning, timeline: Timeline, options: Options) -> Chooser:
     """The plan space of a finished planning problem once more, with nothing shared."""
-    return open_space(planning.cells, planning.deliveries, timeline, options, options.objective_of(timeline))
+    return open_space(planning.cells, planning.deliveries, timeline, options)
 
 
 def measure_sharing(

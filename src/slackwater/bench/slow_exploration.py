@@ -22,8 +22,9 @@ from slackwater.catalog.statistics import Statistics
 from slackwater.errors import UserError, did_you_mean
 from slackwater.memo.group import Alternative
 from slackwater.plan.gc_paused import gc_paused
+from slackwater.plan.options import Options
 from slackwater.plan.plan import ONLY
-from slackwater.plan.planner import Exploration, Options, Planning, choose_plan
+from slackwater.plan.planner import Exploration, Planning, choose_plan
 from slackwater.plan.seed import seeded_memo
 from slackwater.rules.declare import converts
 from slackwater.rules.goal import Goal

@@ -16,8 +16,9 @@ from slackwater.algebra.relation import Scan
 from slackwater.bench.workloads import ArrivalPattern, Workload, WorkloadQuery
 from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.catalog.statistics import Arrival, Statistics, bringing
+from slackwater.plan.options import Options
 from slackwater.plan.past import Past
-from slackwater.plan.planner import Options, plan_query
+from slackwater.plan.planner import plan_query
 from slackwater.plan.price import rest_cost
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.objective import Vector

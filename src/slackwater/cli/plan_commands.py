@@ -31,13 +31,15 @@ from slackwater.job.cycle.conditions import Conditions
 from slackwater.job.running.check_prices import Promised
 from slackwater.json_text import Json
 from slackwater.memo.memo_text import show_memo
-from slackwater.physical.model import CostModel, EngineCost, RowsCost
+from slackwater.physical.flat_models import RowsCost
+from slackwater.physical.model import CostModel, EngineCost
 from slackwater.plan.alternatives import Comparison, explain_alternatives
 from slackwater.plan.codec import plan_to_value
 from slackwater.plan.draw import plan_to_dot, plan_to_html, plan_to_mermaid
 from slackwater.plan.explain import explain as explained
+from slackwater.plan.options import Options
 from slackwater.plan.plan import ONLY, Plan
-from slackwater.plan.planner import Options, Planning, plan_query
+from slackwater.plan.planner import Planning, plan_query
 from slackwater.rules.catalogue import METHODS
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.objective import LastRunFirst, Objective, WeightedSum

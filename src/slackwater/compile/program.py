@@ -13,9 +13,12 @@ from dataclasses import dataclass
 from slackwater.algebra.relation import Aggregate, Project, Query, Relation, Scan, Union, Values
 from slackwater.algebra.scalar import Scalar, cast, reference
 from slackwater.algebra.schema import Column, Field
-from slackwater.compile.hints import SmallSides
+from slackwater.compile.hints import hinted
 from slackwater.compile.views import quoted_name, quoted_text
+from slackwater.physical.distribution import Columns
+from slackwater.physical.model import EngineCost
 from slackwater.plan.plan import Purpose, Step
+from slackwater.rows.recorded import counted_rows
 from slackwater.rules.normalize.normalizer import simplify_empties
 from slackwater.sql.emit import emit
 from slackwater.sql.names import output_names
@@ -66,23 +69,26 @@ def compile_step(
     states: Mapping[str, Relation] | None = None,
     empty: Collection[str] = (),
     rows: Mapping[str, float] | None = None,
+    by_key: Mapping[str, Columns] | None = None,
+    model: EngineCost | None = None,
 ) -> Compiled:
     """A step without what is known to be empty; `states` is what earlier steps saved, which it may add to.
 
-    `rows` counts sources and states, for hints on how to join them.
+    `rows` counts sources and states and `by_key` says how states are partitioned: the layout is chosen by them.
     """
-    small = SmallSides(rows or {}, dict(step.passing))
-    relation = small.reduced(_without(step.relation, frozenset(empty)))
+    known = counted_rows(rows or {}, dict(step.passing))
+    hints = hinted(_without(step.relation, frozenset(empty)), known, model or EngineCost(), by_key or {})
+    relation = hints.relation
     if step.query is not None:
         query = step.query.with_relation(relation)
-        return Compiled(step, emit(query, "spark", like_spark=True, sends=small.sent), _reads(relation))
+        return Compiled(step, emit(query, "spark", like_spark=True, sends=hints.sent), _reads(relation))
     if isinstance(relation, Values) and not relation.rows:
         return Compiled(step, None, frozenset())
     grown = _growth(relation, states or {})
     if grown is None:
-        return Compiled(step, emit(relation, "spark", like_spark=True, sends=small.sent), _reads(relation))
+        return Compiled(step, emit(relation, "spark", like_spark=True, sends=hints.sent), _reads(relation))
     state, rest = grown
-    select = None if rest is None else emit(rest, "spark", like_spark=True, sends=small.sent)
+    select = None if rest is None else emit(rest, "spark", like_spark=True, sends=hints.sent)
     reads = frozenset() if rest is None else _reads(rest)
     return Compiled(step, select, reads, state)
 

@@ -16,7 +16,7 @@ from typing import Protocol, TypeAlias
 from slackwater.catalog.statistics import Arrival
 from slackwater.compile.views import ADDING, CHANGE_TYPE, TAKING, TIMES, quoted_name, quoted_text
 from slackwater.physical.bill import Bill
-from slackwater.physical.model import Prices, Rates
+from slackwater.physical.rates import Prices, Rates
 from slackwater.rows.width import STRING
 
 BEFORE, AFTER = "update_preimage", "update_postimage"

@@ -19,7 +19,7 @@ from slackwater.algebra.schema import Field
 from slackwater.algebra.types import Type
 from slackwater.compile.views import quoted_name, quoted_text
 from slackwater.physical.bill import Bill
-from slackwater.physical.model import Prices, Rates
+from slackwater.physical.rates import Prices, Rates
 from slackwater.rows.width import type_width
 from slackwater.time.forms import WEIGHT
 

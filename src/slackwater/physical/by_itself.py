@@ -9,7 +9,7 @@ all else is moved by key first, even if a handful of rows is left. Steps of ours
 from __future__ import annotations
 
 from slackwater.algebra.relation import Aggregate, Expand, Join, JoinKind, Limit, Relation, Scan, Union, Values
-from slackwater.physical.layouts import Rows
+from slackwater.rows.estimate import Rows
 from slackwater.rows.width import row_width
 
 SENT = 10.0 * (1 << 20)

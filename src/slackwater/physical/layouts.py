@@ -10,7 +10,7 @@ lie. Those are the *interesting* distributions, as interesting orders are in a c
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from slackwater.algebra.relation import Aggregate, Join, Limit, Relation, Scan, Union, Values, Window
@@ -29,12 +29,9 @@ from slackwater.physical.distribution import (
     sent_past,
     within,
 )
-from slackwater.physical.operators import NO_WORK, Way, Work, may_broadcast, reduced_below
-from slackwater.rows.estimate import Estimate
-from slackwater.rows.join_selectivity import join_selectivity
+from slackwater.physical.operators import NO_WORK, Way, Work, may_broadcast, reduced_below, reducer
+from slackwater.rows.estimate import Estimate, Rows
 from slackwater.time.forms import Form
-
-Rows = Callable[[Relation], Estimate]
 
 MOST_WAYS = 4
 """Ways that are followed up for one relation and requirement, the most promising ones."""
@@ -43,8 +40,10 @@ WORTH = 0.98
 """A way that demands something must not cost more than this part of one that takes rows as they lie."""
 
 
-class Machine(Protocol):
-    """What an engine asks for each piece of work."""
+class Works(Protocol):
+    """What a machine does for each piece of an expression."""
+
+    def read(self, of: Relation, rows: Estimate) -> Work: ...
 
     def on_rows(self, node: Relation, rows: Rows) -> Work: ...
 
@@ -69,8 +68,15 @@ class Layouts:
     Any distribution may be asked of the leaves that `may_be_asked`; the others are taken as they lie.
     """
 
-    def __init__(self, machine: Machine, rows: Rows, may_be_asked: Callable[[Relation], bool]) -> None:
+    def __init__(
+        self,
+        machine: Works,
+        price: Callable[[Work], float],
+        rows: Rows,
+        may_be_asked: Callable[[Relation], bool],
+    ) -> None:
         self.machine = machine
+        self.price = price
         self.rows = rows
         self.may_be_asked = may_be_asked
         self._known: dict[tuple[int, Required | None], list[Way]] = {}
@@ -117,7 +123,7 @@ class Layouts:
             below = passed_on(node, required, self._key(node))
         if below is not None:
             for parts in self._combined(zip(node.inputs, below, strict=True)):
-                yield Way.of(parts, own)
+                yield self._way(parts, own)
 
     def _key(self, node: Relation) -> Columns | None:
         """The columns to hash a union's branches by, if any will do: a key of the first, under the union's names."""
@@ -136,10 +142,10 @@ class Layouts:
         own = self.machine.on_rows(node, self.rows)
         columns = frozenset(keys)
         if required is None or meets(by_each(columns), required):
-            yield from (Way.of((way,), moved, own) for way in self.ways(below))
+            yield from (self._way((way,), moved, own) for way in self.ways(below))
         together = both(columns, required)
         if together is not None:
-            yield from (Way.of((way,), own) for way in self.ways(below, together))
+            yield from (self._way((way,), own) for way in self.ways(below, together))
 
     def _joins(self, node: Join, required: Required | None) -> Iterator[Way]:
         """A side sent everywhere, the other left where it is; or both moved by the join's key, maybe reduced before."""
@@ -152,7 +158,7 @@ class Layouts:
             if required is None or past is not None:
                 works = machine.send(node, sent, rows), machine.probe(node, sent, rows)
                 for parts in self._combined(((sent, None), (large, past))):
-                    yield Way.of(parts, *works)
+                    yield self._way(parts, *works)
         if not equal and sending:
             return
         keys = join_keys(node)
@@ -161,17 +167,37 @@ class Layouts:
             return
         works = machine.build(node, rows), machine.probe(node, None, rows)
         for left in self._moved(node, 0, keys):
-            yield from (Way.of((left, right), *works) for right in self._moved(node, 1, keys))
+            yield from (self._way((left, right), *works) for right in self._moved(node, 1, keys))
         if reducing := machine.reduce(node, rows):
+            again = self._computed_again(node)
             for left, right in self._combined(((node.left, None), (node.right, None))):
-                yield Way.of((left, self._reduced(right, node)), *reducing)
+                yield self._way((left, self._reduced(right, node)), *again, *reducing)
+
+    def _computed_again(self, join: Join) -> list[Work]:
+        """What reduces a side is computed for that first, and once more to be joined."""
+        by = reducer(join)
+        assert by is not None
+        leaves = dict.fromkeys(node for node in by.walk() if isinstance(node, (Form, Scan)))
+        read = [self.machine.read(leaf, self.rows(leaf)) for leaf in leaves]
+        return [work.once_more() for work in (*read, *self.ways(by)[0].works)]
 
     def _reduced(self, right: Way, join: Join) -> Way:
         """What is done for the right side of a join once its left side has reduced it."""
         fewer = set(reduced_below(join.right, join.condition.columns & frozenset(join.right.columns)))
-        share = join_selectivity(join, self.rows(join.left), self.rows(join.right)).right_hit
+        share = self.rows(join).right_hit
         works = tuple(work.of_share(share) if work.of in fewer else work for work in right.works)
-        return Way(works, right.demands, sum(work.price for work in works))
+        return Way(works, right.demands, sum(map(self.price, works)))
+
+    def _way(self, parts: Sequence[Way], *more: Work) -> Way:
+        """Several ways beside each other and work on top, everything counted once."""
+        busy = [part for part in parts if part.works or part.demands]
+        if len(busy) < 2:
+            below = busy[0] if busy else NO_WORK
+            return Way(below.works + more, below.demands, below.price + sum(map(self.price, more)))
+        works = {work.key: work for part in busy for work in part.works}
+        works |= {work.key: work for work in more}
+        demands = dict.fromkeys(demand for part in busy for demand in part.demands)
+        return Way(tuple(works.values()), tuple(demands), sum(map(self.price, works.values())))
 
     def _moved(self, join: Join, number: int, keys: tuple[tuple[Column, Column], ...] | None) -> list[Way]:
         """One side of a join where the hash of its key puts it: there already, or moved."""
@@ -182,7 +208,7 @@ class Layouts:
             by = frozenset(pair[number] for pair in keys)
             there = self.ways(side, Hash(by))
         moved = self.machine.exchange(side, by, self.rows)
-        return _promising((*(Way.of((way,), moved) for way in self.ways(side)), *there))
+        return _promising((*(self._way((way,), moved) for way in self.ways(side)), *there))
 
     def _combined(self, inputs: Iterable[tuple[Relation, Required | None]]) -> Iterator[tuple[Way, ...]]:
         """Every choice of a way for each input, the first of each first; of many inputs not every one."""

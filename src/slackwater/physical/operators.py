@@ -8,11 +8,12 @@ builds the same table, once a statement. A `Way` is one such list and what it ta
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Project, Relation, Union, Window
+from slackwater.algebra.stability import is_stable
 from slackwater.physical.bill import Item
 from slackwater.physical.distribution import Columns, Required
 from slackwater.rows.join_selectivity import has_equality
@@ -92,27 +93,29 @@ class Resources:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One physical operator: on which relation, by which columns, what it uses and what that costs."""
+    """One physical operator: on which relation, by which columns, and what it uses; prices say what that costs."""
 
     operator: Operator
     of: Relation
     used: Resources
-    price: float
     by: Columns = NO_COLUMNS
     share: float = 1.0
     """The part of the relation's rows that it is done for."""
-    waiting: float = 0.0
-    """The part of the price that is fixed."""
+    again: bool = False
+    """Whether it is done once more, for a second reader that cannot use the first result."""
 
     @property
-    def key(self) -> tuple[Operator, Relation, Columns, float]:
+    def key(self) -> tuple[Operator, Relation, Columns, float, bool]:
         """The same work, whoever asks for it."""
-        return self.operator, self.of, self.by, self.share
+        return self.operator, self.of, self.by, self.share, self.again
 
     def of_share(self, share: float) -> Work:
         """The same for a part of the rows; what is fixed stays."""
-        price = self.waiting + share * (self.price - self.waiting)
-        return replace(self, used=self.used.of_share(share), price=price, share=self.share * share)
+        return replace(self, used=self.used.of_share(share), share=self.share * share)
+
+    def once_more(self) -> Work:
+        """The same work for another reader."""
+        return replace(self, again=True)
 
 
 Demand = tuple[Relation, Required]
@@ -129,18 +132,6 @@ class Way:
     works: tuple[Work, ...]
     demands: tuple[Demand, ...]
     price: float
-
-    @staticmethod
-    def of(parts: Sequence[Way], *more: Work) -> Way:
-        """Several ways beside each other and work on top, everything counted once."""
-        busy = [part for part in parts if part.works or part.demands]
-        if len(busy) < 2:
-            below = busy[0] if busy else NO_WORK
-            return Way(below.works + more, below.demands, below.price + sum(work.price for work in more))
-        works = {work.key: work for part in busy for work in part.works}
-        works |= {work.key: work for work in more}
-        demands = dict.fromkeys(demand for part in busy for demand in part.demands)
-        return Way(tuple(works.values()), tuple(demands), sum(work.price for work in works.values()))
 
 
 NO_WORK = Way((), (), 0.0)
@@ -173,6 +164,27 @@ def may_reduce(node: Join) -> bool:
     L ⟕ R = L ⟕ (R ⋉ L), and so for ⋉ and ▷; what is left of R is moved, and L meets it again.   [Bernstein & Chiu 81]
     """
     return node.kind in (JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI) and has_equality(node)
+
+
+def reducer(join: Join) -> Relation | None:
+    """What the right side of a join can be reduced by: its left side, without joins that only keep, drop or extend it.
+
+    It is computed twice, so it must come out the same both times. Found once and kept with the join.
+    """
+    if "_reducer" not in join.__dict__:
+        join.__dict__["_reducer"] = _reducer(join)
+    kept: Relation | None = join.__dict__["_reducer"]
+    return kept
+
+
+def _reducer(join: Join) -> Relation | None:
+    if not may_reduce(join):
+        return None
+    side = join.left
+    asked = join.condition.columns & frozenset(side.columns)
+    while isinstance(side, Join) and may_reduce(side) and asked <= frozenset(side.left.columns):
+        side = side.left
+    return side if is_stable(side) else None
 
 
 def reduced_below(node: Relation, asked: Columns) -> Iterator[Relation]:

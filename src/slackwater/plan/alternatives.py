@@ -15,8 +15,9 @@ from slackwater.algebra.relation import Query
 from slackwater.catalog.statistics import Statistics
 from slackwater.json_text import Json
 from slackwater.physical.unit import Unit
+from slackwater.plan.options import Options
 from slackwater.plan.plan import Plan
-from slackwater.plan.planner import Options, plan_queries
+from slackwater.plan.planner import plan_queries
 from slackwater.rules.catalogue import METHODS, RULES
 from slackwater.search.objective import Vector
 from slackwater.time.timeline import Timeline

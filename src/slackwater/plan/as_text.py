@@ -13,10 +13,8 @@ from dataclasses import replace
 
 from slackwater.algebra.predicates import null_rejected_columns
 from slackwater.algebra.relation import Filter, Join, JoinKind, Project, Relation, Scan
-from slackwater.physical.bill import Bill
-from slackwater.physical.layouts import Rows
 from slackwater.physical.model import EngineCost
-from slackwater.plan.billed import billed
+from slackwater.physical.statement_price import Statement
 from slackwater.plan.plan import Purpose, Step
 
 WHOLE_LEFT = (JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI)
@@ -24,20 +22,21 @@ WHOLE_RIGHT = (JoinKind.FULL,)
 """Joins for which rows of a side count even where they have no key."""
 
 
-def more_as_text(steps: Sequence[Step], rows: Rows, model: EngineCost, past: Sequence[Step] = ()) -> float:
+def more_as_text(steps: Sequence[tuple[Step, Statement]], model: EngineCost) -> float:
     """By how much the statements of a batch plan would cost more as one text."""
-    told = sum(step.bill.times(model.factors).total for step in billed(steps, rows, model, past))
-    by_itself = billed(steps, rows, replace(model, told=False), past)
-    often = times_computed(steps)
-    text = 0.0
-    for step in by_itself:
-        bill = step.bill if step.purpose is Purpose.OUTPUT else _unwritten(step.bill)
-        text += often[step.name] * bill.times(model.factors).total
-    return max(1.0, text / told) if told else 1.0
+    unhinted = replace(model, hinted=False)
+    often = times_computed([step for step, _ in steps])
+    hinted = text = 0.0
+    for step, statement in steps:
+        hinted += model.pricing(statement, _none).bill().times(model.factors).total
+        bill = unhinted.pricing(statement, _none).bill()
+        written = bill if step.purpose is Purpose.OUTPUT else replace(bill, write=0.0)
+        text += often[step.name] * written.times(model.factors).total
+    return max(1.0, text / hinted) if hinted else 1.0
 
 
-def _unwritten(bill: Bill) -> Bill:
-    return replace(bill, write=0.0)
+def _none(_: Relation) -> bool:
+    return False
 
 
 def times_computed(steps: Sequence[Step]) -> dict[str, int]:

@@ -2,53 +2,39 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
-from slackwater.algebra.relation import Filter, Join, JoinKind, Relation, Scan
+from slackwater.algebra.relation import Scan
+from slackwater.algebra.schema import Column
 from slackwater.physical.bill import Bill
 from slackwater.physical.distribution import Columns
-from slackwater.physical.layouts import Rows
-from slackwater.physical.model import CostModel
-from slackwater.plan.plan import Step, filter_name
+from slackwater.plan.plan import Step
+from slackwater.plan.states_by_key import Partitioning, PricedStep
+from slackwater.rows.estimate import Rows
+from slackwater.rows.recorded import shares_of
 
 FAR = 100.0
 """A step that read so many times more rows than expected, or fewer, is not the one that was billed."""
 
 
-def billed(steps: Sequence[Step], rows: Rows, model: CostModel, past: Sequence[Step] = ()) -> tuple[Step, ...]:
-    """The steps with their bills; `rows` are those that were expected of every part of them, `past` is done already."""
-    by_key = {step.name: frozenset(step.by) for step in (*past, *steps) if step.by}
+def billed(priced: PricedStep, partitioning: Partitioning, factors: Bill, rows: Rows) -> Step:
+    """A step with its bill, its cost, and how its state is partitioned; `rows` are expected of every part of it."""
+    step = priced.step
+    bill = priced.bill(partitioning)
+    scans = (node for node in step.relation.walk() if isinstance(node, Scan))
+    return replace(
+        step,
+        cost=bill.times(factors).total,
+        by=_ordered(step, partitioning.get(step.name)),
+        bill=bill,
+        entering=sum({scan.table.name: rows(scan).rows for scan in scans}.values()),
+        passing=tuple(sorted(shares_of(step.relation, rows).items())),
+    )
 
-    def with_bill(step: Step) -> Step:
-        scans = list(dict.fromkeys(node for node in step.relation.walk() if isinstance(node, Scan)))
-        given: dict[Relation, Columns] = {s: by_key[s.table.name] for s in scans if s.table.name in by_key}
-        bill = model.bill(step.relation, rows, given, by_key=bool(step.by))
-        entering = sum({scan.table.name: rows(scan).rows for scan in scans}.values())
-        return replace(step, bill=bill, entering=entering, passing=tuple(sorted(_passing(step, rows).items())))
 
-    return tuple(map(with_bill, steps))
-
-
-def _passing(step: Step, rows: Rows) -> dict[str, float]:
-    """What share of rows each filter, or join, of a step lets pass; of two that read alike the one that lets more.
-
-    Of an inner join it is that of the larger side.
-    """
-    found: dict[str, float] = {}
-    for node in step.relation.walk():
-        match node:
-            case Filter():
-                condition, before, most = node.predicate, rows(node.input).rows, 1.0
-            case Join(kind=JoinKind.INNER):
-                condition, before, most = node.condition, max(rows(side).rows for side in node.inputs), math.inf
-            case _:
-                continue
-        if before > 0.0:
-            name = filter_name(condition)
-            found[name] = max(found.get(name, 0.0), min(most, rows(node).rows / before))
-    return found
+def _ordered(step: Step, by: Columns | None) -> tuple[Column, ...]:
+    return () if by is None else tuple(column for column in step.relation.columns if column in by)
 
 
 def over_rows(step: Step, known: Mapping[str, float], written: int | None) -> tuple[float, ...]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from slackwater.algebra.relation import Project, Query, Relation, Scan, Values
 from slackwater.algebra.scalar import reference
 from slackwater.algebra.schema import Column
 from slackwater.errors import InternalError
 from slackwater.memo.memo import Memo
+from slackwater.physical.statement_price import Statement
 from slackwater.plan.identity import Identities
 from slackwater.plan.plan import Purpose, Step, answer_of, output_name
+from slackwater.rows.bounds import most_rows
 from slackwater.rows.cardinality import Estimator
 from slackwater.rows.estimate import Estimate
 from slackwater.rows.width import row_width
@@ -37,6 +39,13 @@ class Delivery:
     def step(self) -> str:
         """The name of the step that delivers it."""
         return output_name(self.name, self.run)
+
+
+def saved_cells(choices: Mapping[Key, Choice], deliveries: Sequence[Delivery], shared: Collection[Key]) -> set[Key]:
+    """What has a step of its own: what a later run reads or delivers, and what is shared."""
+    later = {source for (_, run), choice in choices.items() for source in choice.inputs if source[1] < run}
+    later |= {delivery.key for delivery in deliveries if delivery.key[1] < delivery.run}
+    return {key for key in later | set(shared) if key in choices and choices[key].tree is not None}
 
 
 @dataclass
@@ -108,7 +117,7 @@ class StepBuilder:
         relation, rules, cost = self._written_out(key)
         relation = in_order(relation, key[0].form.columns)
         name = self._name(key)
-        size = self.rows[relation] = self.cells.estimate(key[0])
+        size = self.rows[relation] = self._bounded(relation, self.cells.estimate(key[0]))
         return Step(
             key[1],
             name,
@@ -148,7 +157,7 @@ class StepBuilder:
         """A cell as a run reads it: from its state, or written in place."""
         if key in self._names and (key[1] < run or key in self.shared):
             state = state_source(self._names[key], key[0].form.columns)
-            self.rows[state] = self.cells.estimate(key[0])
+            self.rows[state] = self.cells.estimate(key[0]).counted()
             return state, (), 0.0
         if key[1] < run and not self._is_written_out(key):
             raise InternalError(f"{key[0].form} of run {key[1]} is read at run {run} but not saved")
@@ -174,15 +183,23 @@ class StepBuilder:
             rules += more
             cost += price
         relation = self._replaced(tree, by_leaf, self.cells.estimator(cell.interval))
-        self.rows[relation] = self.cells.estimate(cell)  # whatever law computes it
+        self.rows[relation] = self._bounded(relation, self.cells.estimate(cell))  # whatever law computes it
         return relation, tuple(dict.fromkeys(rules)), cost
 
     def _replaced(self, tree: Relation, by_leaf: Mapping[Form, Relation], estimator: Estimator) -> Relation:
         if isinstance(tree, Form):
             return by_leaf[tree]
         relation = tree.with_inputs(*(self._replaced(below, by_leaf, estimator) for below in tree.inputs))
-        self.rows[relation] = estimator(tree)
+        self.rows[relation] = self._bounded(relation, estimator(tree))
         return relation
+
+    def _bounded(self, relation: Relation, rows: Estimate) -> Estimate:
+        """So many rows, and at most as many as what the step really reads allows."""
+        if not relation.inputs:
+            return rows
+        known = self.rows.get(relation, rows)
+        most = most_rows(relation, [self.rows[below] for below in relation.inputs])
+        return replace(rows, most=most, right_hit=known.right_hit)
 
     def _given(self, cell: Cell, how: Given) -> Relation:
         """A cell that is read as it is; a kept one is read through the step that left it."""
@@ -192,6 +209,17 @@ class StepBuilder:
         if how is Given.KEPT or scan is None:
             raise InternalError(f"{cell.form} in interval {cell.interval} is neither a table nor empty")
         return source_of(scan, cell)
+
+    def statement(self, step: Step) -> Statement:
+        """A step as the cost model sees it."""
+        saved = self.cells_by_name()
+        loads = tuple(
+            (saved[scan.table.name].form, self.rows[scan])
+            for scan in dict.fromkeys(node for node in step.relation.walk() if isinstance(node, Scan))
+            if scan.table.name in saved
+        )
+        saves = saved[step.name].form if step.query is None else None
+        return Statement(step.relation, self.rows.__getitem__, step.cost, loads, saves)
 
     def cells_by_name(self) -> dict[str, Cell]:
         """The cells that steps save, by the steps' names."""

@@ -12,7 +12,6 @@ from enum import StrEnum
 from typing import Final
 
 from slackwater.algebra.relation import Query, Relation, Scan, Union
-from slackwater.algebra.scalar import Scalar
 from slackwater.algebra.schema import Column
 from slackwater.physical.bill import EVEN, NOTHING, Bill
 from slackwater.physical.unit import Unit
@@ -67,16 +66,11 @@ class Step:
     entering: float = 0.0
     """The rows that it was expected to read."""
     passing: tuple[tuple[str, float], ...] = ()
-    """Its filters and joins, as `filter_name` has them, and what share of rows each was expected to let pass."""
+    """What share of its input each filter, join and aggregate was expected to leave: see `rows/recorded`."""
 
     def reads(self) -> tuple[str, ...]:
         """Names of the tables and states it scans."""
         return tuple(dict.fromkeys(n.table.name for n in self.relation.walk() if isinstance(n, Scan)))
-
-
-def filter_name(predicate: Scalar) -> str:
-    """A filter, or a join's condition, in words that stay the same in every copy of a relation."""
-    return predicate.show(lambda column: column.name)
 
 
 def grown_from(relation: Relation, columns: frozenset[Column]) -> tuple[str, frozenset[Column]] | None:

@@ -7,19 +7,18 @@ statistics, can be compared, be one of them of yesterday's opinion.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from slackwater.algebra.relation import Relation, Scan
 from slackwater.algebra.schema import Column
 from slackwater.catalog.statistics import Statistics
 from slackwater.memo.memo import Memo
 from slackwater.physical.distribution import Columns
-from slackwater.physical.model import CostModel, cheapest
+from slackwater.physical.model import CostModel
+from slackwater.physical.statement_price import Statement
 from slackwater.plan.identity import Identities
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan, Purpose, Step
 from slackwater.rows.cardinality import Estimator
-from slackwater.rows.estimate import Estimate
+from slackwater.rows.estimate import Estimate, Rows
 from slackwater.search.cells import Cell, Cells
 from slackwater.search.objective import Vector, add, at
 from slackwater.time.sources import change_name, snapshot_name
@@ -61,7 +60,8 @@ class _Pricing:
 
     def _leaf(self, relation: Relation) -> Estimate:
         assert isinstance(relation, Scan)
-        return self.cells.estimate(self.known[relation.table.name])
+        rows = self.cells.estimate(self.known[relation.table.name])
+        return rows.counted()
 
     def rest(self) -> Vector | None:
         runs = len(self.plan.times)
@@ -78,29 +78,27 @@ class _Pricing:
         return {step.name for step in self.plan.steps if step.purpose is Purpose.OUTPUT}
 
     def _price(self, step: Step) -> float:
-        scans = [node for node in step.relation.walk() if isinstance(node, Scan)]
-        lying: Mapping[Relation, Columns] = {scan: frozenset(by) for scan in scans if (by := self._by(scan.table.name))}
-        work = cheapest(self.model.ways(step.relation, self.estimator, lying.__contains__), lying).price
-        return work + sum(self._read(scan) for scan in scans) + self._left(step)
+        scans = dict.fromkeys(node for node in step.relation.walk() if isinstance(node, Scan))
+        partitioned: dict[Relation, Columns] = {s: frozenset(by) for s in scans if (by := self._by(s.table.name))}
+        loads = tuple((self.known[s.table.name].form, self._leaf(s)) for s in scans if s.table.name in self.steps)
+        saves = None if step.purpose is Purpose.OUTPUT else self.known[step.name].form
+        own = self.model.compute(step.relation, self.estimator) + sum(map(self._scanned, scans))
+        statement = Statement(step.relation, self._rows(step), own, loads, saves)
+        pricing = self.model.pricing(statement, partitioned.__contains__)
+        return pricing.bill(partitioned, by_key=bool(step.by)).times(self.model.factors).total
+
+    def _rows(self, step: Step) -> Rows:
+        """What every part of a step is expected to have; of what it saves the cell decides."""
+        if step.purpose is Purpose.OUTPUT:
+            return self.estimator
+        whole = self.cells.estimate(self.known[step.name])
+        return lambda relation: whole if relation is step.relation else self.estimator(relation)
 
     def _by(self, name: str) -> tuple[Column, ...]:
         return self.steps[name].by if name in self.steps else ()
 
-    def _read(self, scan: Scan) -> float:
-        name = scan.table.name
-        cell = self.known[name]
-        size = self.cells.estimate(cell)
-        if self.cells.is_empty(cell):
+    def _scanned(self, scan: Scan) -> float:
+        cell = self.known[scan.table.name]
+        if scan.table.name in self.steps or self.cells.is_empty(cell):
             return 0.0
-        if name not in self.steps:
-            return self.model.scan(cell.form, size)
-        return self.model.load_by(cell.form, size) if self._by(name) else self.model.load(cell.form, size)
-
-    def _left(self, step: Step) -> float:
-        """What it costs to keep or deliver a step's rows."""
-        if step.purpose is Purpose.OUTPUT:
-            return self.model.deliver(self.estimator(step.relation))
-        cell = self.known[step.name]
-        size = self.cells.estimate(cell)
-        by_key = self.model.save_by(cell.form, size) if step.by else None
-        return by_key if by_key is not None else self.model.save(cell.form, size)
+        return self.model.scan(cell.form, self.cells.estimate(cell))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatchmethod
 
@@ -29,6 +29,7 @@ from slackwater.algebra.relation import (
     Window,
 )
 from slackwater.algebra.schema import Column
+from slackwater.rows.bounds import most_rows
 from slackwater.rows.estimate import Estimate, Keys, Spread, drawn
 from slackwater.rows.join_selectivity import JoinSelectivity, join_selectivity, key_values
 from slackwater.rows.selectivity import EACH, backed_off, select, spread_of
@@ -45,6 +46,10 @@ Factor = Callable[[Relation], float]
 """By how much an operator's rows are more, or fewer, than its formula says."""
 
 
+Expected = Callable[[Relation, Sequence[Estimate], Estimate], Estimate]
+"""An operator's rows, from its inputs and from what its formula says."""
+
+
 def as_the_formula_says(_: Relation) -> float:
     return 1.0
 
@@ -57,13 +62,19 @@ class Estimator:
     essential: Essential = field(default_factory=dict)
     factor: Factor = as_the_formula_says
     """By how much an operator has more rows than its formula says: see `feedback`."""
+    expected: Expected | None = None
+    """What is expected of an operator whatever its formula says: see `recorded`."""
     _known: dict[Relation, Estimate] = field(default_factory=dict, repr=False)
 
     def of(self, relation: Relation) -> Estimate:
         known = self._known.get(relation)
         if known is None:
             if relation.inputs or isinstance(relation, Values):
+                inputs = [self.of(below) for below in relation.inputs]
                 known = self._of(relation)
+                if self.expected is not None:
+                    known = self.expected(relation, inputs, known)
+                known.most = most_rows(relation, inputs)
             else:
                 known = self.leaf(relation)
             self._known[relation] = known
@@ -103,19 +114,9 @@ class Estimator:
     def _(self, relation: Join) -> Estimate:
         left, right = self.of(relation.left), self.of(relation.right)
         met = join_selectivity(relation, left, right).times(self.factor(relation), relation.kind, left, right)
-        inner = left.rows * right.rows * met.pair
-        alone = left.rows * (1.0 - met.left_hit)
-        match relation.kind:
-            case JoinKind.INNER:
-                return _paired(relation, left, right, met, inner)
-            case JoinKind.LEFT:
-                return _paired(relation, left, right, met, inner, alone)
-            case JoinKind.FULL:
-                return _paired(relation, left, right, met, inner, alone, right.rows * (1.0 - met.right_hit))
-            case JoinKind.SEMI:
-                return _semi(left.share(left.rows - alone), key_values(relation, left, right))
-            case JoinKind.ANTI:
-                return left.share(alone)
+        joined = _joined(relation, left, right, met)
+        joined.right_hit = met.right_hit
+        return joined
 
     @_of.register
     def _(self, relation: Aggregate) -> Estimate:
@@ -184,6 +185,22 @@ class Estimator:
             return None if column in made else below.spread(column)
 
         return Estimate(below.rows, find, below.whole, below.keys, below.kept)
+
+
+def _joined(join: Join, left: Estimate, right: Estimate, met: JoinSelectivity) -> Estimate:
+    inner = left.rows * right.rows * met.pair
+    alone = left.rows * (1.0 - met.left_hit)
+    match join.kind:
+        case JoinKind.INNER:
+            return _paired(join, left, right, met, inner)
+        case JoinKind.LEFT:
+            return _paired(join, left, right, met, inner, alone)
+        case JoinKind.FULL:
+            return _paired(join, left, right, met, inner, alone, right.rows * (1.0 - met.right_hit))
+        case JoinKind.SEMI:
+            return _semi(left.share(left.rows - alone), key_values(join, left, right))
+        case JoinKind.ANTI:
+            return left.share(alone)
 
 
 def group_count(keys: Iterable[Column], below: Estimate) -> float:

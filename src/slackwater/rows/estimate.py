@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from slackwater.algebra.relation import Relation
 from slackwater.algebra.schema import Column
 from slackwater.catalog.quantiles import Bounds
 from slackwater.catalog.statistics import Arrival, Frequent
@@ -74,7 +75,9 @@ class Estimate:
     """Rows of a relation, and of a change what kinds they are.
 
     `whole` is what the rows would be without filters, over all of time; `kept` the share that filters left; `keys` are
-    column sets known to be unique; `width` the bytes of a row, where more is known than the types say.
+    column sets known to be unique; `width` the bytes of a row, where more is known than the types say. `most` bounds
+    the rows (see `bounds`); unless it is given, the rows are taken as counted. Of a join, `right_hit` is the share of
+    the right side's rows that meet any of the left side's.
     """
 
     rows: float
@@ -84,9 +87,13 @@ class Estimate:
     kept: float = 1.0
     changes: Changes | None = None
     width: float | None = None
+    most: float = -1.0
+    right_hit: float = 1.0
     _known: dict[Column, Spread] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
+        if self.most < 0.0:
+            self.most = self.rows
         if self.whole < self.rows:
             self.whole = self.rows
 
@@ -106,6 +113,10 @@ class Estimate:
     def is_unique(self, columns: frozenset[Column]) -> bool:
         return any(key <= columns for key in self.keys)
 
+    def counted(self) -> Estimate:
+        """The same rows once they are there to be counted, as those of a state are: they bound themselves."""
+        return self if self.most == self.rows else replace(self, most=self.rows)
+
     def share(self, rows: float) -> Estimate:
         """So many of these rows, drawn without looking."""
         rows = max(0.0, min(rows, self.rows))
@@ -113,6 +124,10 @@ class Estimate:
         return Estimate(
             rows, lambda c: self.spread(c).thinned(self.rows, part), self.whole, self.keys, self.kept * part
         )
+
+
+Rows = Callable[[Relation], Estimate]
+"""What a relation, and every part of it, is estimated to have."""
 
 
 def guess(rows: float) -> Spread:

@@ -14,6 +14,7 @@ from slackwater.algebra.schema import Column
 from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
 from slackwater.memo.memo import Memo
 from slackwater.memo.positive import positive_part
+from slackwater.rows.bounds import most_changes
 from slackwater.rows.cardinality import Essential, Estimator
 from slackwater.rows.changes import Step, changes_of, times, touched_groups
 from slackwater.rows.estimate import NO_CHANGES, Changes, Cluster, Estimate, Spread, guess, thinned
@@ -130,7 +131,10 @@ class Sizes:
         inputs = self._inputs(group, interval, since, until)
         changes = self._changes(group, inputs, before, after, self.corrections.of_group(group))
         changes = times(changes, self.corrections.of_change(group))
-        return Step(before, after, self._sample(after, changes, interval))
+        change = self._sample(after, changes, interval)
+        bound = most_changes(node, [s.change for s in inputs], [s.after for s in inputs], retracts=home.retracts)
+        change.most = min(bound, before.most + after.most)
+        return Step(before, after, change)
 
     def _inputs(self, group: GroupId, interval: int, since: Mask, until: Mask) -> list[Step]:
         below = (leaf.group for leaf in self.memo[group].expressions[0].inputs if isinstance(leaf, GroupLeaf))
@@ -185,6 +189,7 @@ class Sizes:
             lambda c: below.change.spread(c) if c in keys else None,
             keys=(keys,),
             changes=touched,
+            most=below.change.most,
         )
 
     def _completion(self, form: Form, interval: int) -> Estimate:
@@ -192,7 +197,9 @@ class Sizes:
         after = self.version(form.group, interval, form.until)
         part = positive_part(self.memo, self.memo[form.group].leaf)
         before = self.version(part.group, interval, form.since).rows if part is not None else 0.0
-        return self._sample(after, Changes(max(0.0, after.rows - before)), interval)
+        completion = self._sample(after, Changes(max(0.0, after.rows - before)), interval)
+        completion.most = after.most
+        return completion
 
     # --- trying a factor ---------------------------------------------------------------------------------------------
 

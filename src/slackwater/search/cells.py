@@ -68,7 +68,7 @@ class Cells:
         self.sizes = Sizes(memo, statistics, self.corrections)
         self._formulas = Sizes(memo, statistics)
         self._estimates: dict[Cell, Estimate] = {}
-        self._estimators: dict[int, Estimator] = {}
+        self._estimators: dict[tuple[int, bool], Estimator] = {}
         self._sources: dict[Cell, Relation | None] = {}
         self._empty: dict[Cell, bool] = {}
         self._nothing: dict[tuple[GroupId, Mask], bool] = {}
@@ -194,7 +194,7 @@ class Cells:
             found.width = self.sizes.width(cell.form)
             return found
         found = self.sizes.of(cell.form, cell.interval)
-        return replace(found, rows=self.counted[cell]) if cell in self.counted else found
+        return replace(found, rows=self.counted[cell], most=self.counted[cell]) if cell in self.counted else found
 
     def by_history(self, cell: Cell) -> float:
         """By what factor earlier cycles have corrected the estimate of a cell."""
@@ -207,17 +207,24 @@ class Cells:
         """What a cell is, for plans of other days."""
         return Subject.of(self.corrections.identities, cell.form, cell.interval)
 
-    def estimator(self, interval: int) -> Estimator:
-        """Estimates expressions over forms in an interval."""
-        known = self._estimators.get(interval)
+    def estimator(self, interval: int, *, bounded: bool = False) -> Estimator:
+        """Estimates expressions over forms in an interval.
+
+        Whatever an expression reads could be a state, and counted by then. If `bounded`, only what was there before the
+        interval is; the rest is bounded by what its tables allow.
+        """
+        known = self._estimators.get((interval, bounded))
         if known is None:
 
             def leaf(relation: Relation) -> Estimate:
                 if not isinstance(relation, Form):
                     raise InternalError(f"{type(relation).__name__} is no leaf of a form's expression")
-                return self.estimate(self.cell(relation, interval))
+                cell = self.cell(relation, interval)
+                rows = self.estimate(cell)
+                return rows if bounded and cell.interval >= interval else rows.counted()
 
-            known = self._estimators[interval] = Estimator(leaf, self.sizes.essential, self.corrections.of)
+            known = Estimator(leaf, self.sizes.essential, self.corrections.of)
+            self._estimators[interval, bounded] = known
         return known
 
     def sources(self, cell: Cell) -> Relation:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from math import inf
 
 from slackwater.algebra.relation import Relation
@@ -19,6 +20,7 @@ from slackwater.errors import InternalError
 from slackwater.memo.group import Alternative
 from slackwater.physical.model import CostModel
 from slackwater.search.cells import Cell, Cells
+from slackwater.time.forms import Form
 from slackwater.time.timeline import Timeline
 
 LONG = 40
@@ -75,6 +77,17 @@ class Node:
     readers: list[int] = field(default_factory=list)
 
 
+class Considered(Enum):
+    """Which plans a space has, and what it takes for granted."""
+
+    ALL = auto()
+    """All plans; whatever an expression reads could be a state, and counted by then."""
+    BATCH = auto()
+    """Only batch plans: snapshots from snapshots, nothing kept from run to run."""
+    STATES_BY_KEY = auto()
+    """All plans; states are partitioned as whoever reads them asks, and only they are counted."""
+
+
 class Space:
     """All nodes that the wanted ones could use.
 
@@ -88,7 +101,7 @@ class Space:
         timeline: Timeline,
         model: CostModel,
         *,
-        batch: bool = False,
+        considered: Considered = Considered.ALL,
         early_is_best: bool = False,
         start: Start | None = None,
     ) -> None:
@@ -96,11 +109,11 @@ class Space:
         self.memo = cells.memo
         self.timeline = timeline
         self.model = model
-        self.batch = batch
-        """Only batch plans: snapshots from snapshots, nothing kept from run to run."""
+        self.batch = considered is Considered.BATCH
         self.early_is_best = early_is_best
+        self.states_as_asked = considered is Considered.STATES_BY_KEY
         self.start = start or Start()
-        self.lag = LAG if not batch and shortened(timeline, self.start) else timeline.last
+        self.lag = LAG if not self.batch and shortened(timeline, self.start) else timeline.last
         self._kept: dict[Cell, list[int]] = {}
         for cell, run in sorted(self.start.kept, key=lambda key: -key[1]):
             self._kept.setdefault(cell, []).append(run)
@@ -206,5 +219,16 @@ class Space:
         key = (tree, interval)
         known = self._prices.get(key)
         if known is None:
-            known = self._prices[key] = self.model.compute(tree, self.cells.estimator(interval))
+            known = self._prices[key] = self._computed(tree, interval)
         return known
+
+    def _computed(self, tree: Relation, interval: int) -> float:
+        rows = self.cells.estimator(interval, bounded=self.states_as_asked)
+        if not self.states_as_asked:
+            return self.model.compute(tree, rows)
+        states = {leaf for leaf in tree.walk() if isinstance(leaf, Form) and self._may_be_a_state(leaf, interval)}
+        return self.model.compute_over(tree, rows, states.__contains__)
+
+    def _may_be_a_state(self, leaf: Form, interval: int) -> bool:
+        cell = self.cells.cell(leaf, interval)
+        return cell.interval < interval and not self._is_at_hand(cell)

@@ -21,8 +21,9 @@ from slackwater.algebra.types import quotients_as_doubles
 from slackwater.catalog.arrival import Change
 from slackwater.compile.step_text import step_sql
 from slackwater.errors import InternalError, UserError
+from slackwater.plan.options import Options
 from slackwater.plan.plan import Plan
-from slackwater.plan.planner import Options, Planning, plan_query
+from slackwater.plan.planner import Planning, plan_query
 from slackwater.rows.feedback import Day, Seen
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.cells import Cell, Cells

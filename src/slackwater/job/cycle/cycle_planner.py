@@ -31,8 +31,9 @@ from slackwater.job.store.manifest import Manifest
 from slackwater.job.store.store import Store
 from slackwater.physical.bill import Bill
 from slackwater.physical.model import EngineCost
+from slackwater.plan.options import Options
 from slackwater.plan.past import Past
-from slackwater.plan.planner import Options, Planning, plan_queries, text_cost
+from slackwater.plan.planner import Planning, plan_queries, text_cost
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from slackwater.algebra.relation import Query
 from slackwater.algebra.schema import Field
 from slackwater.catalog.statistics import Statistics
+from slackwater.plan.options import Options
 from slackwater.plan.plan import Plan
-from slackwater.plan.planner import Options, Planning
+from slackwater.plan.planner import Planning
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from slackwater.job.file.sections import Refresh
 from slackwater.memo.group import Group
 from slackwater.memo.memo import Memo
 from slackwater.physical.model import EngineCost
+from slackwater.plan.options import Options
 from slackwater.plan.plan import ONLY, Plan
-from slackwater.plan.planner import Options, Planning
+from slackwater.plan.planner import Planning
 from slackwater.search.explore import is_last_resort
 from slackwater.time.forms import Kind
 

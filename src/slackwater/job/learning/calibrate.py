@@ -8,6 +8,7 @@ a statement is read off those that do hardly anything, when all others are done:
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -25,9 +26,11 @@ from slackwater.compile.views import quoted_text
 from slackwater.errors import UserError
 from slackwater.job.learning.prices import ClusterPrices
 from slackwater.physical.bill import Bill
+from slackwater.physical.broadcast import BroadcastLimit
 from slackwater.physical.calibration import Observation
 from slackwater.physical.model import EngineCost
-from slackwater.plan.planner import Options, plan_query
+from slackwater.plan.options import Options
+from slackwater.plan.planner import plan_query
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.spark.answer import attach
 from slackwater.spark.metrics import jvm_cpu_seconds, measuring
@@ -265,7 +268,7 @@ def _statistics(rows: int) -> Statistics:
 def _step(text: str, rows: int) -> Step:
     """A statement as a plan of one step. Half the rows are too many to be sent, for Spark as for the model."""
     query = canonical(normalize(bind(text, Catalog.of(TABLES))))
-    model = EngineCost(broadcast_rows=rows / 2, states_by_key=False)
+    model = EngineCost(limit=BroadcastLimit(rows / 2, math.inf), states_by_key=False)
     options = Options(methods=(), model=model, sharing=False)
     (step,) = plan_query(query, _statistics(rows), Timeline.of(["now"], None, "final"), options).plan.steps
     return step

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from slackwater.algebra.relation import Relation
+from slackwater.algebra.schema import Column
 from slackwater.compile.by_key import buckets_of, directory_by_key, drop, read_by_key, write_by_key
 from slackwater.compile.program import Compiled, compile_step, layout_names, saved_fields
 from slackwater.compile.views import Files, view_of_files
@@ -30,6 +31,7 @@ from slackwater.job.store.data_files import all_whole, files_beside
 from slackwater.job.store.manifest import Manifest, OutputRecord, StateRecord
 from slackwater.job.store.pins import FilePin, Pins
 from slackwater.job.store.store import Store
+from slackwater.physical.model import EngineCost
 from slackwater.plan.plan import Plan, Purpose, Step
 from slackwater.spark.session import LOCAL_PARTITIONS, SPARKS_PARTITIONS
 from slackwater.spark.statements import Task
@@ -158,10 +160,21 @@ class Work:
         """A step; what it reads of upserts, it reads from their changelogs."""
         if step.name in self.changelogs:
             return self.changelogs[step.name].compiled(self.rows, self.plan.factors)
-        compiled = compile_step(step, states=saved, empty=self.empty, rows=self.rows)
+        compiled = compile_step(
+            step, states=saved, empty=self.empty, rows=self.rows, by_key=self._by_key, model=self._model
+        )
         is_text = self.is_text(step)
         behind = {n for n, log in self.changelogs.items() if is_text or compiled.reads & log.serves(self.run)}
         return replace(compiled, reads=compiled.reads | behind)
+
+    @cached_property
+    def _by_key(self) -> dict[str, frozenset[Column]]:
+        return {state.name: frozenset(state.by) for state in self.plan.states if state.by}
+
+    @cached_property
+    def _model(self) -> EngineCost:
+        """The prices that the plan was made with."""
+        return EngineCost(factors=self.plan.factors)
 
     def _lies_alike(self, state: Step, step: Step) -> bool:
         """Whether a step's rows can be one more part of a state: if it need not lie by key, or both do by the same."""

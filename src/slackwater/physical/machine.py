@@ -1,0 +1,209 @@
+"""A Spark-like machine: what each piece of work takes, in CPU, bytes and waiting. What that costs is for prices to say.
+
+Two things decide whether a side of a join may be sent to every worker. A machine whose joins carry hints may send
+what it holds for sure: see `broadcast`. One that plans a text by itself goes by the sizes of files: see `by_itself`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from slackwater.algebra.effort import effort
+from slackwater.algebra.relation import (
+    Aggregate,
+    AggregateCall,
+    Expand,
+    Filter,
+    Generate,
+    Join,
+    JoinKind,
+    Limit,
+    Project,
+    Relation,
+    Union,
+    Window,
+)
+from slackwater.algebra.scalar import Scalar
+from slackwater.algebra.types import BIGINT, sum_type
+from slackwater.physical.broadcast import BroadcastLimit
+from slackwater.physical.by_itself import seems_small
+from slackwater.physical.distribution import Columns
+from slackwater.physical.operators import (
+    REDUCES,
+    WORTH_REDUCING,
+    Operator,
+    Resources,
+    Work,
+    is_consolidation,
+    reducer,
+)
+from slackwater.physical.rates import Rates
+from slackwater.rows.estimate import Estimate, Rows
+from slackwater.rows.join_selectivity import has_equality
+from slackwater.rows.width import row_width, type_width
+
+_HELD = dict.fromkeys(("avg", "mean", "try_avg"), 2) | dict.fromkeys(
+    ("std", "stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop"), 3
+)
+"""Numbers that an aggregate holds for a group, where it is more than one: an average is a sum and a count."""
+
+_SUMMING = frozenset({"sum", "try_sum", "avg", "mean", "try_avg"})
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What work takes. `statement`, `source`, `exchanging` and `declaring` are waiting that no row count shortens."""
+
+    rates: Rates = field(default_factory=Rates)
+    statement: float = 40_000.0
+    source: float = 3_000.0
+    exchanging: float = 8_000.0
+    declaring: float = 16_000.0
+    """To declare how a state is partitioned, when it is saved and when it is loaded."""
+    limit: BroadcastLimit = field(default_factory=BroadcastLimit)
+    """What may be sent to every worker."""
+    hinted: bool = True
+    """Whether joins carry hints which side to send; else Spark decides by what it knows itself: see `by_itself`."""
+
+    def on_rows(self, node: Relation, rows: Rows) -> Work:
+        """What an operator does to the rows of its input where they lie."""
+        rate = self.rates
+        match node:
+            case Aggregate():
+                return self._aggregate(node, rows)
+            case Filter():
+                each = rate.test + self._evaluating([node.predicate])
+                return Work(Operator.FILTER, node, Resources(cpu=each * rows(node.input).rows))
+            case Project():
+                each = self._evaluating(scalar for _, scalar in node.items)
+                return Work(Operator.PROJECT, node, Resources(cpu=each * rows(node.input).rows))
+            case Union():
+                return Work(Operator.UNION, node, Resources(cpu=rate.union * rows(node).rows))
+            case Window():
+                cpu = (rate.sort + rate.window_call * len(node.calls)) * rows(node.input).rows
+                return Work(Operator.WINDOW, node, Resources(cpu=cpu))
+            case Limit():
+                used = Resources(cpu=rate.top * rows(node.input).rows, fixed=self.exchanging)
+                return Work(Operator.TOP, node, used)
+            case Expand():
+                return Work(Operator.EXPAND, node, Resources(cpu=rate.emit * rows(node).rows))
+            case Generate():
+                return Work(Operator.GENERATE, node, Resources(cpu=rate.emit * rows(node).rows))
+            case _:
+                return Work(Operator.SCAN, node, Resources(cpu=rate.read * rows(node).rows))
+
+    def _aggregate(self, node: Aggregate, rows: Rows) -> Work:
+        """Partial rows by task, merged; what moves them by key is apart."""
+        rate = self.rates
+        below, out = rows(node.input).rows, rows(node).rows
+        each = rate.group + rate.group_key_byte * sum(type_width(key.type) for key in node.keys)
+        for _, call in node.calls:
+            held = _HELD.get(call.function, 1)
+            each += (rate.group_call + (rate.group_wide if _is_wide(call) else 0.0)) * held
+            each += self._evaluating(call.scalars)
+        used = Resources(cpu=each * below + rate.merge * out, memory=row_width(node) * out)
+        return Work(Operator.CONSOLIDATE if is_consolidation(node) else Operator.AGGREGATE, node, used)
+
+    def _evaluating(self, scalars: Iterable[Scalar]) -> float:
+        """Microseconds to evaluate some expressions on a row."""
+        rate = self.rates
+        found = 0.0
+        for done in map(effort, scalars):
+            found += rate.search * done.searches + rate.find * done.finds
+            found += rate.product * done.products + rate.compute * done.others
+        return found
+
+    def exchange(self, node: Relation, by: Columns, rows: Rows) -> Work:
+        """All rows moved to where the hash of some columns says."""
+        return self._moved(node, row_width(node), rows(node).rows, by)
+
+    def exchange_of_partials(self, node: Aggregate, rows: Rows) -> Work:
+        """Partial rows moved by key. Rows that arrive together lie together: one task has all of a group."""
+        entering = rows(node.input)
+        out = rows(node).rows
+        together = any(entering.spread(key).cluster is not None for key in node.keys)
+        partial = min(entering.rows, out if together else self.rates.partials * out)
+        return self._moved(node, row_width(node), partial, frozenset(node.keys))
+
+    def _moved(self, node: Relation, width: float, rows: float, by: Columns) -> Work:
+        used = Resources(cpu=self.rates.shuffle * rows, network=width * rows, fixed=self.exchanging)
+        return Work(Operator.EXCHANGE, node, used, by)
+
+    def may_send(self, join: Join, sent: Relation, rows: Rows) -> bool:
+        """Whether a side is small enough to be with every worker; without a key to meet by there is no other way."""
+        if join.kind is JoinKind.INNER and not has_equality(join):
+            return True
+        if not self.hinted:
+            return seems_small(sent, rows, self.rates.compressed)
+        return self.limit.holds(sent, rows(sent))
+
+    def send(self, join: Join, sent: Relation, rows: Rows) -> Work:
+        """A copy of a side for every worker, as a hash table by the join's columns."""
+        small = rows(sent).rows
+        used = Resources(cpu=self.rates.broadcast * small, memory=row_width(sent) * small, fixed=self.exchanging)
+        return Work(Operator.BROADCAST, sent, used, join.condition.columns & frozenset(sent.columns))
+
+    def build(self, join: Join, rows: Rows) -> Work:
+        """A hash table of the smaller side, on each worker of what lies there."""
+        left, right = rows(join.left).rows, rows(join.right).rows
+        small = join.left if left < right else join.right
+        held = min(row_width(join.left) * left, row_width(join.right) * right)
+        used = Resources(cpu=self.rates.build * min(left, right), memory=held)
+        return Work(Operator.BUILD, small, used, join.condition.columns & frozenset(small.columns))
+
+    def probe(self, join: Join, sent: Relation | None, rows: Rows) -> Work:
+        """The other side looks for its partners, by hash or one by one."""
+        left, right, rate = rows(join.left).rows, rows(join.right).rows, self.rates
+        equal = has_equality(join)
+        cpu = rate.emit * rows(join).rows
+        if sent is not None:
+            large = left if sent is join.right else right
+            cpu += rate.probe * large if equal else rate.pair * left * right
+            return Work(Operator.BROADCAST_JOIN if equal else Operator.NESTED_LOOP_JOIN, join, Resources(cpu=cpu))
+        cpu += rate.probe * max(left, right) + (0.0 if equal else rate.pair * left * right)
+        return Work(Operator.SHUFFLED_JOIN if equal else Operator.NESTED_LOOP_JOIN, join, Resources(cpu=cpu))
+
+    def reduce(self, join: Join, rows: Rows) -> tuple[Work, ...]:
+        """A small left side sent to find the rows of the right one that it meets; these are moved, and so is it."""
+        by, right, rate = reducer(join), rows(join.right), self.rates
+        if by is None or not self.hinted or right.rows < WORTH_REDUCING:
+            return ()
+        if rows(by).rows > REDUCES * right.rows or not self.limit.holds(by, rows(by)):
+            return ()
+        met = right.rows * rows(join).right_hit
+        cpu = rate.probe * (right.rows + rows(join.left).rows) + (rate.emit + rate.shuffle + rate.build) * met
+        held = row_width(join.right) * met
+        used = Resources(cpu + rate.emit * rows(join).rows, network=held, memory=held, fixed=self.exchanging)
+        return (
+            self.send(join, by, rows),
+            self.exchange(join.left, join.condition.columns & frozenset(join.left.columns), rows),
+            Work(Operator.REDUCED_JOIN, join, used),
+        )
+
+    # --- reading and writing -----------------------------------------------------------------------------------------
+
+    def read(self, of: Relation, rows: Estimate, *, partitioned: bool = False) -> Work:
+        """A source or a state read; one that lies by key is declared as such."""
+        size = _width(of, rows) * rows.rows
+        cpu = self.rates.read * rows.rows + self.rates.read_byte * size
+        fixed = self.source + (self.declaring if partitioned else 0.0)
+        return Work(Operator.LOAD, of, Resources(cpu=cpu, io=self.rates.compressed * size, fixed=fixed))
+
+    def write(self, of: Relation, rows: Estimate, *, partitioned: bool = False) -> Work:
+        """A statement's rows written; by key, they are sorted by the file that the hash of their key puts them into."""
+        size = _width(of, rows) * rows.rows
+        cpu = (self.rates.write + (self.rates.part if partitioned else 0.0)) * rows.rows + self.rates.write_byte * size
+        fixed = self.statement + (self.declaring if partitioned else 0.0)
+        return Work(Operator.SAVE, of, Resources(cpu=cpu, io=self.rates.compressed * size, fixed=fixed))
+
+
+def _is_wide(call: AggregateCall) -> bool:
+    """Whether what an aggregate holds is a decimal that does not fit into 8 bytes."""
+    if call.function not in _SUMMING or not call.arguments:
+        return False
+    return type_width(sum_type(call.arguments[0].type)) > type_width(BIGINT)
+
+
+def _width(of: Relation, rows: Estimate) -> float:
+    return rows.width if rows.width is not None else row_width(of)

@@ -1,0 +1,113 @@
+"""A statement as an engine sees it, and what it costs: the one place where a layout becomes a bill.
+
+A statement reads sources and states, computes one relation and writes it. How its leaves are partitioned, and whether
+its own rows are to be written by key, is decided for the whole plan; so a `Pricing` finds the ways to compute the
+statement once and bills it for any such decision. Bills are by the built-in rates; a cluster's factors come on top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from slackwater.algebra.relation import Relation, Scan
+from slackwater.physical.bill import Bill
+from slackwater.physical.distribution import Columns, by_each, meets
+from slackwater.physical.layouts import Layouts
+from slackwater.physical.machine import Machine
+from slackwater.physical.operators import Demand, Way, Work
+from slackwater.rows.estimate import Estimate, Rows
+from slackwater.time.forms import Form
+
+Partitioned = Mapping[Relation, Columns]
+"""By the hash of which columns leaves are partitioned; nothing is known of what is not listed."""
+
+UNPARTITIONED: Partitioned = {}
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement of a plan: what it computes, and the rows that are expected of every part of it.
+
+    `own` is what the search has charged for its expressions; `loads` are the states that it reads and `saves` the form
+    that it leaves, None where it delivers an answer. Models that know nothing of layouts go by these.
+    """
+
+    relation: Relation
+    rows: Rows
+    own: float = 0.0
+    loads: tuple[tuple[Form, Estimate], ...] = ()
+    saves: Form | None = None
+
+
+class Pricing(Protocol):
+    """What a statement costs, however its leaves are partitioned and its own rows are written."""
+
+    def bill(self, partitioned: Partitioned = UNPARTITIONED, *, by_key: bool = False) -> Bill: ...
+
+    def demands(self) -> Iterable[tuple[Demand, ...]]:
+        """How leaves would have to be partitioned for each way that is cheaper then."""
+
+
+@dataclass(frozen=True)
+class LayoutPricing:
+    """The bill of a statement by the layouts of a machine."""
+
+    machine: Machine
+    price: Callable[[Work], float]
+    charge: Callable[[Work], Bill]
+    statement: Statement
+    may_be_asked: Callable[[Relation], bool]
+
+    @cached_property
+    def ways(self) -> Sequence[Way]:
+        layouts = Layouts(self.machine, self.price, self.statement.rows, self.may_be_asked)
+        return layouts.ways(self.statement.relation)
+
+    def demands(self) -> Iterable[tuple[Demand, ...]]:
+        return [way.demands for way in self.ways if way.demands]
+
+    def bill(self, partitioned: Partitioned = UNPARTITIONED, *, by_key: bool = False) -> Bill:
+        total = Bill()
+        for work in self.works(partitioned, by_key=by_key):
+            total += self.charge(work)
+        return total
+
+    def works(self, partitioned: Partitioned = UNPARTITIONED, *, by_key: bool = False) -> Iterable[Work]:
+        """All that the statement does: its layout, every leaf read once for each operator over it, its rows written."""
+        relation, rows, machine = self.statement.relation, self.statement.rows, self.machine
+        yield from cheapest(self.ways, partitioned).works
+        for leaf in _reads(relation):
+            yield machine.read(leaf, rows(leaf), partitioned=leaf in partitioned)
+        yield machine.write(relation, rows(relation), partitioned=by_key)
+
+
+@dataclass(frozen=True)
+class FlatPricing:
+    """The bill of a statement by a model that takes rows wherever they lie: the same for every partitioning."""
+
+    amount: float
+
+    def demands(self) -> Iterable[tuple[Demand, ...]]:
+        return ()
+
+    def bill(self, partitioned: Partitioned = UNPARTITIONED, *, by_key: bool = False) -> Bill:
+        return Bill(compute=self.amount)
+
+
+def _reads(relation: Relation) -> list[Scan]:
+    """The leaves of a statement, each as often as Spark reads it: once for every operator that stands over it."""
+    readers = dict.fromkeys((node, leaf) for node in relation.walk() for leaf in node.inputs if isinstance(leaf, Scan))
+    return [leaf for _, leaf in readers] or [leaf for leaf in (relation,) if isinstance(leaf, Scan)]
+
+
+def cheapest(ways: Iterable[Way], partitioned: Partitioned) -> Way:
+    """The cheapest of the ways whose demands are met by how leaves are partitioned."""
+
+    def met(demand: Demand) -> bool:
+        columns = partitioned.get(demand[0])
+        return columns is not None and meets(by_each(columns), demand[1])
+
+    return min((way for way in ways if all(map(met, way.demands))), key=lambda way: way.price)
