@@ -12,7 +12,7 @@ from tests.job.room import THREE_ARRIVALS, Room, expected
 from slackwater.errors import BindError, ParseError, UnsupportedError, UserError
 from slackwater.job.cycle.refresh_policy import IDLE, KEPT
 
-EARLY = [0.5 + 0.02 * step for step in range(8)]
+EARLY = [0.38 + 0.02 * step for step in range(8)]
 """Prices of early work, from where it pays to where it does not."""
 
 
@@ -44,7 +44,7 @@ def test_a_promise_that_is_smaller_than_estimates_are_sure_of_is_none(tmp_path: 
 
 def test_who_asks_for_states_has_them_whatever_they_promise(tmp_path: Path) -> None:
     with without_spark() as (_, session):
-        settings = {"refresh": "incremental", "deliver": "final", "weights": [0.6, 0.6, 1]}
+        settings = {"refresh": "incremental", "deliver": "final", "weights": [0.46, 0.46, 1]}
         room = Room(tmp_path / "room", settings=settings)
         room.arrive(1)
         plan = room.job(session).plan()
