@@ -115,14 +115,16 @@ def _spread(table: TableStatistics, counted: Batch | None) -> TableStatistics:
     rows = counted.rows
     growth = max(1.0, table.total / rows) if rows else 1.0
     columns = counted.columns.items()
-    distinct = {n: c.distinct * (growth if c.distinct >= KEY_LIKE * rows else 1.0) for n, c in columns}
+    key_like = {n for n, c in columns if c.distinct >= KEY_LIKE * rows}
+    distinct = {n: c.distinct * (growth if n in key_like else 1.0) for n, c in columns}
+    listed = [(n, c) for n, c in columns if c.frequent and n not in key_like]
     return replace(
         table,
         distinct={**distinct, **table.distinct},
         null_share={n: c.nulls / rows if rows else 0.0 for n, c in columns},
         ranges={n: c.range for n, c in columns if c.range is not None},
         widths={n: c.width for n, c in columns if c.width is not None},
-        frequent={n: tuple(_shares_of(c.frequent, rows - c.nulls)) for n, c in columns if c.frequent},
+        frequent={n: tuple(_shares_of(c.frequent, rows - c.nulls)) for n, c in listed},
         bounds={n: c.bounds for n, c in columns if c.bounds},
     )
 
