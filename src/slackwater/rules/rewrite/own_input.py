@@ -26,7 +26,7 @@ from slackwater.algebra.relation import (
 from slackwater.algebra.scalar import NULL, Scalar, call, case_when, conjunction, equality, literal, reference
 from slackwater.algebra.schema import Column
 from slackwater.rules.declare import rewrites
-from slackwater.rules.explore.aggregates import in_two_steps, may_go_early
+from slackwater.rules.explore.split_aggregates import in_two_steps, may_go_early
 from slackwater.rules.match import Match
 from slackwater.rules.rewrite.shapes import (
     Grouped,
