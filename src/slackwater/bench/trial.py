@@ -33,7 +33,7 @@ from slackwater.job.learning.prices import ClusterPrices, cluster_of
 from slackwater.job.running.runner import Silent
 from slackwater.job.running.work import Work
 from slackwater.job.store.accounts import Account, Meter, Phase, account_name, total
-from slackwater.job.store.columns import fields_of
+from slackwater.job.store.column_records import fields_of
 from slackwater.job.store.cycle_record import RevisionRecord
 from slackwater.job.store.manifest import Manifest
 from slackwater.job.store.removal import remove
