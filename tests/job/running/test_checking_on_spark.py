@@ -20,7 +20,7 @@ from slackwater.job.running.checking import Check, pending_checks, run_checks
 from slackwater.job.store.manifest import CHECK
 from slackwater.job.store.pins import FilePin
 from slackwater.job.store.store import Store
-from slackwater.spark.columns import columns_of_files
+from slackwater.spark.file_columns import columns_of_files
 from slackwater.spark.session import Session
 
 Table = dict[str, list[object]]
