@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Protocol
 from slackwater.catalog.statistics import Arrival
 from slackwater.compile.program import Compiled
 from slackwater.errors import InternalError, StateError, UserError
+from slackwater.job.inputs.changelogs import arrival_of, changelog_name
 from slackwater.job.inputs.promises import trusted
 from slackwater.job.inputs.run_inputs import check_inputs
 from slackwater.job.inputs.sources import Source
-from slackwater.job.inputs.upserts import arrival_of, changelog_name
 from slackwater.job.running.checking import run_checks
 from slackwater.job.running.work import Target, Work
 from slackwater.job.store.accounts import Phase, charged_to

@@ -21,9 +21,9 @@ from slackwater.compile.views import Files, view_of_files
 from slackwater.job.cycle.moment import view_in_cycle
 from slackwater.job.cycle.text_plans import text_name
 from slackwater.job.file.sections import JobConfig, JobQuery
+from slackwater.job.inputs.changelogs import IMAGES, Changelog, changelogs
+from slackwater.job.inputs.changelogs import views as views_of_upserts
 from slackwater.job.inputs.sources import Source
-from slackwater.job.inputs.upserts import IMAGES, Changelog, changelogs
-from slackwater.job.inputs.upserts import views as views_of_upserts
 from slackwater.job.running.answers import options_to_write
 from slackwater.job.running.checking import Check, pending_checks
 from slackwater.job.store.cycle_directory import Cycle
