@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from slackwater.algebra.schema import Field
 from slackwater.catalog.statistics import Arrival
-from slackwater.compile.promises import bill_of
+from slackwater.compile.promise_checks import bill_of
 from slackwater.compile.upserts import bill_of as changelog_bill
 from slackwater.job.cycle.planned import Planned
 from slackwater.job.file.sections import Changes, SourceConfig

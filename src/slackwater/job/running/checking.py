@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import pyarrow.parquet as pq
 
 from slackwater.catalog.statistics import Arrival
-from slackwater.compile.promises import (
+from slackwater.compile.promise_checks import (
     PROMISE,
     ROW,
     ColumnFacts,
