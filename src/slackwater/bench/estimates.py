@@ -47,7 +47,7 @@ from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
 from slackwater.sql.names import output_names
 from slackwater.time.forms import WEIGHT, Form, GroupLeaf, Kind
-from slackwater.time.sources import snapshot_source
+from slackwater.time.source_names import snapshot_source
 from slackwater.time.version import OLD, ChangingTables
 
 EARLY = (0.25, 0.3)

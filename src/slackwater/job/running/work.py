@@ -35,7 +35,7 @@ from slackwater.physical.model import EngineCost
 from slackwater.plan.plan import Plan, Purpose, Step
 from slackwater.spark.session import LOCAL_PARTITIONS, SPARKS_PARTITIONS
 from slackwater.spark.statements import Task
-from slackwater.time.sources import change_name, snapshot_name
+from slackwater.time.source_names import change_name, snapshot_name
 
 
 @dataclass(frozen=True)
