@@ -31,9 +31,9 @@ from slackwater.algebra.relation import (
     Window,
 )
 from slackwater.algebra.scalar import Scalar
+from slackwater.algebra.scalar_codec import read_scalar, write_scalar
 from slackwater.algebra.schema import Column
 from slackwater.algebra.types import Type
-from slackwater.algebra.written import read_scalar, write_scalar
 from slackwater.errors import InternalError, Place, SlackwaterError, UserError
 from slackwater.json_text import Json, read_json
 from slackwater.physical.bill import Bill
