@@ -25,7 +25,7 @@ from slackwater.job.inputs.changelogs import IMAGES, Changelog, changelogs
 from slackwater.job.inputs.changelogs import views as views_of_upserts
 from slackwater.job.inputs.sources import Source
 from slackwater.job.running.answers import options_to_write
-from slackwater.job.running.checking import Check, pending_checks
+from slackwater.job.running.checking import SourceCheck, pending_checks
 from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.data_files import all_whole, files_beside
 from slackwater.job.store.manifest import Manifest, OutputRecord, StateRecord
@@ -241,7 +241,7 @@ class Work:
         return [name for name, target in self.targets.items() if target.recomputed and name in self.states]
 
     @cached_property
-    def checks(self) -> tuple[Check, ...]:
+    def checks(self) -> tuple[SourceCheck, ...]:
         """The promises of sources that are to be checked first."""
         return pending_checks(self.store, self.sources, self.pins)
 
