@@ -17,7 +17,7 @@ from slackwater.memo.positive import positive_part
 from slackwater.rows.bounds import most_changes
 from slackwater.rows.cardinality import Essential, Estimator
 from slackwater.rows.changes import Step, changes_of, times, touched_groups
-from slackwater.rows.estimate import NO_CHANGES, Changes, Cluster, Estimate, Spread, guess, thinned
+from slackwater.rows.estimate import NO_CHANGES, ArrivalCluster, Changes, Estimate, Spread, guess, thinned
 from slackwater.rows.feedback import Corrections
 from slackwater.rows.width import width_of
 from slackwater.time.forms import WEIGHT, Form, GroupId, GroupLeaf, Kind
@@ -166,7 +166,7 @@ class Sizes:
             cluster = spread.cluster
             if cluster is None or cluster.last != interval or cluster.first == interval:
                 return spread.thinned(of.rows, share)
-            now = Cluster(cluster.name, interval, interval, cluster.share * share)
+            now = ArrivalCluster(cluster.name, interval, interval, cluster.share * share)
             return replace(spread, values=spread.values * share, cluster=now)
 
         return Estimate(rows, find, of.whole, of.keys, of.kept, changes)
@@ -322,9 +322,9 @@ class _TableColumns:
         left = values * min(1.0, share) if cluster is not None else thinned(values, self.total, share)
         return Spread(left, values, nulls, low, high, cluster, False, None, origin, frequent, bounds, self.total)
 
-    def _cluster(self, name: str, single_key: bool, share: float) -> Cluster | None:
+    def _cluster(self, name: str, single_key: bool, share: float) -> ArrivalCluster | None:
         """A changing table's key, or a reference that comes with the row it refers to."""
         if not self.scan.table.changing:
             return None
         cluster = self.scan.table.name if single_key else self.known.arrives_with.get(name)
-        return None if cluster is None else Cluster(cluster, *self.runs, share)
+        return None if cluster is None else ArrivalCluster(cluster, *self.runs, share)
