@@ -35,7 +35,7 @@ from slackwater.memo.memo import Memo
 from slackwater.physical.model import EngineCost
 from slackwater.plan.options import Options
 from slackwater.rows.estimate import NO_CHANGES, Changes
-from slackwater.rows.feedback import Day, History, Seen
+from slackwater.rows.feedback import Day, History, RowCount
 from slackwater.rules.catalogue import RuleBook
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.cells import Cell, Cells
@@ -282,7 +282,7 @@ class Forms:
                 counted.append((cell, self._count(emit(cells.sources(cell), "duckdb"))))
         return Day(
             {name: known.arrivals for name, known in self.tables.statistics.items()},
-            tuple(Seen(cells.subject(cell), rows) for cell, rows in counted),
+            tuple(RowCount(cells.subject(cell), rows) for cell, rows in counted),
         )
 
     def _cells(self, cells: Cells) -> Iterator[tuple[Group, Cell]]:
