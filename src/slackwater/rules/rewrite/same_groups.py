@@ -57,7 +57,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Together:
+class MergedAggregates:
     """Both aggregates as one: the rows of it, and the columns of each side in terms of it."""
 
     rows: Aggregate
@@ -85,7 +85,7 @@ def _pairs(one: Side, other: Side, joins: InnerJoins) -> bool:
     return True
 
 
-def _together(one: Side, other: Side) -> Together | None:
+def _together(one: Side, other: Side) -> MergedAggregates | None:
     """The one aggregate that says what both say."""
     sides = (one, other)
     base = max((side.input.rows for side in sides), key=lambda rows: len(rows.columns))
@@ -126,7 +126,9 @@ def _together(one: Side, other: Side) -> Together | None:
             calls[count] = AggregateCall("count", (), t.BIGINT, filter=test)
             there.append(greater(reference(count), literal(0)))
         meanings.append(values)
-    return Together(Aggregate(rows, keys, tuple(calls.items())), (meanings[0], meanings[1]), (there[0], there[1]))
+    return MergedAggregates(
+        Aggregate(rows, keys, tuple(calls.items())), (meanings[0], meanings[1]), (there[0], there[1])
+    )
 
 
 def _meant(side: Side, values: Mapping[Column, Scalar]) -> dict[Column, Scalar]:
@@ -193,7 +195,7 @@ def padded_aggregate_of_the_same_rows(_: Match, node: Join) -> Iterator[Relation
         yield Project(whole, tuple((c, (values | padded).get(c, reference(c))) for c in node.columns))
 
 
-def _or_null(value: Scalar, both: Together, column: Column, side: Side) -> Scalar:
+def _or_null(value: Scalar, both: MergedAggregates, column: Column, side: Side) -> Scalar:
     """A column of the right side: null where the group has no rows of it, or a null among its keys."""
     known = present(both.rows.keys, both.rows)
     named = side.group.meanings[column].column
