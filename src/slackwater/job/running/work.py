@@ -48,7 +48,7 @@ class Target:
 
 
 @dataclass
-class Work:
+class RunWork:
     """A run, worked out: what is to be computed and what is not.
 
     `pins` are those of the runs up to this one, `committed` the manifests of those before it.
