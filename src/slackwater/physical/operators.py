@@ -2,7 +2,7 @@
 
 A relation is computed by a list of `Work`, inputs first. Exchanges, hash builds and probes are work of their own, so
 that what two parts of an expression have in common is counted once: Spark too moves the same rows by the same key, or
-builds the same table, once a statement. A `Implementation` is one such list and what it takes for granted of its leaves.
+builds the same table, once a statement. An `Implementation` is one such list and what it requires of its leaves.
 [Beanstalk §6.3]
 """
 
