@@ -16,7 +16,7 @@ from slackwater.plan.plan import Plan, Purpose
 from slackwater.simulation.tables import SETTINGS
 from slackwater.sql.emit import emit
 from slackwater.time.forms import WEIGHT
-from slackwater.time.sources import change_name, snapshot_name
+from slackwater.time.source_names import change_name, snapshot_name
 from slackwater.time.timeline import Timeline
 
 Row = tuple[object, ...]

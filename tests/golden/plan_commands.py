@@ -24,7 +24,7 @@ from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query
 from slackwater.bench.workloads import ArrivalPattern, workload
 from slackwater.bench.workloads.workload_sizes import workload_statistics
-from slackwater.catalog.stated_sizes import Sizes, statistics
+from slackwater.catalog.stated_sizes import StatedSizes, statistics
 from slackwater.catalog.statistics import Arrival, Statistics
 from slackwater.compile.step_text import step_sql
 from slackwater.errors import did_you_mean
@@ -72,7 +72,7 @@ def statistics_of(cell: Cell, timeline: Timeline) -> Statistics:
             time: Arrival(float(come), float(note.updates.get(time, 0)), float(note.leaves.get(time, 0)))
             for time, come in note.arrives.items()
         }
-        sizes[name] = Sizes(note.rows, arrives, {column: float(n) for column, n in note.distinct.items()})
+        sizes[name] = StatedSizes(note.rows, arrives, {column: float(n) for column, n in note.distinct.items()})
     return statistics(cell.world.catalog, sizes, timeline.times)
 
 

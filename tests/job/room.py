@@ -18,7 +18,7 @@ from slackwater.job.cycle.due import Clock
 from slackwater.job.file.config import load_job
 from slackwater.job.file.sections import JobConfig
 from slackwater.job.job import Job
-from slackwater.job.running.work import Work
+from slackwater.job.running.work import RunWork
 from slackwater.job.store.manifest import Manifest
 from slackwater.spark.metrics import Measured
 from slackwater.spark.session import Session
@@ -175,7 +175,7 @@ class Heard:
         self.steps: list[str] = []
         self.runs: list[int] = []
 
-    def run_begins(self, work: Work) -> None:
+    def run_begins(self, work: RunWork) -> None:
         self.runs.append(work.run)
 
     def step_begins(self, name: str) -> None:

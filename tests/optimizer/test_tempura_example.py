@@ -19,7 +19,7 @@ from slackwater.search.cells import Cell
 from slackwater.simulation.simulator import Simulation, Simulator, simulate
 from slackwater.sql.emit import emit
 from slackwater.time.forms import Form, Kind
-from slackwater.time.sources import change_name, snapshot_name
+from slackwater.time.source_names import change_name, snapshot_name
 from slackwater.time.version import OLD
 
 SALES = pa.schema([("o_id", pa.string()), ("cat", pa.string()), ("price", pa.int64())])

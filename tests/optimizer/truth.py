@@ -41,7 +41,7 @@ from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
 from slackwater.sql.names import output_names
 from slackwater.time.forms import WEIGHT, Form, GroupLeaf, Kind
-from slackwater.time.sources import change_name, snapshot_name, state_source
+from slackwater.time.source_names import change_name, snapshot_name, state_source
 from slackwater.time.timeline import Timeline
 from slackwater.time.version import Mask
 

@@ -26,7 +26,7 @@ from slackwater.algebra.schema import Column, ColumnId
 from slackwater.algebra.types import Type
 from slackwater.physical.bill import EVEN
 from slackwater.physical.broadcast import BroadcastLimit
-from slackwater.physical.distribution import Hash, Required, Together, by_each, join_keys, meets, passed_on
+from slackwater.physical.distribution import Clustered, Hash, Required, by_each, join_keys, meets, passed_on
 from slackwater.physical.layouts import Layouts
 from slackwater.physical.model import EngineCost
 from slackwater.physical.operators import Demand, Operator
@@ -145,9 +145,9 @@ def test_a_broadcast_join_leaves_the_large_side_where_it_is() -> None:
     assert Operator.BROADCAST_JOIN in done
     asked = [
         way.demands
-        for way in Layouts(EngineCost(), EngineCost().price, rows, anything).ways(joined(), Together(frozenset((S,))))
+        for way in Layouts(EngineCost(), EngineCost().price, rows, anything).ways(joined(), Clustered(frozenset((S,))))
     ]
-    assert ((SALES, Together(frozenset((S,)))),) in asked
+    assert ((SALES, Clustered(frozenset((S,)))),) in asked
 
 
 def test_a_leaf_that_lies_as_asked_is_not_moved() -> None:
@@ -238,11 +238,11 @@ def test_consolidation_moves_nothing_if_state_and_change_lie_by_a_key() -> None:
 
 def test_what_meets_what() -> None:
     by_s, by_both = by_each((S,)), by_each((S, S_G))
-    assert meets(by_s, Together(frozenset((S, S_G))))
-    assert not meets(by_both, Together(frozenset((S,))))
+    assert meets(by_s, Clustered(frozenset((S, S_G))))
+    assert not meets(by_both, Clustered(frozenset((S,))))
     assert meets(by_s, Hash(frozenset((S,))))
     assert not meets(by_s, Hash(frozenset((S, S_G))))
-    assert meets((), Together(frozenset((S,))))
+    assert meets((), Clustered(frozenset((S,))))
     assert not meets((), Hash(frozenset((S,))))
 
 
@@ -262,9 +262,9 @@ def test_join_keys_are_plain_columns_of_one_type() -> None:
     "required, below",
     [
         (Hash(frozenset((C,))), Hash(frozenset((S,)))),
-        (Together(frozenset((C, S_G))), Together(frozenset((S,)))),  # without what is computed: fewer is stricter
+        (Clustered(frozenset((C, S_G))), Clustered(frozenset((S,)))),  # without what is computed: fewer is stricter
         (Hash(frozenset((C, S_G))), None),
-        (Together(frozenset((S_G,))), None),
+        (Clustered(frozenset((S_G,))), None),
     ],
 )
 def test_requirements_pass_through_projections(required: Required, below: Required | None) -> None:

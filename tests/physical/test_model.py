@@ -14,7 +14,7 @@ from slackwater.physical.broadcast import BroadcastLimit
 from slackwater.physical.model import EngineCost, physical
 from slackwater.physical.operators import Resources
 from slackwater.physical.rates import Prices
-from slackwater.rows.estimate import Cluster, Estimate, Rows, Spread
+from slackwater.rows.estimate import ArrivalCluster, Estimate, Rows, Spread
 from slackwater.rows.width import type_width, width_of
 from slackwater.rules.intra.merges import consolidated
 from slackwater.rules.signed import weighted
@@ -175,14 +175,14 @@ def test_groups_that_arrive_together_are_not_spread_over_tasks() -> None:
     order, total = STATE.columns[0], Column(ColumnId("total"), "total", t.BIGINT)
     node = Aggregate(STATE, (order,), ((total, AggregateCall("sum", (reference(STATE.columns[1]),), t.BIGINT)),))
 
-    def cost(cluster: Cluster | None) -> float:
+    def cost(cluster: ArrivalCluster | None) -> float:
         lines = Estimate(3_600_000.0, lambda _: Spread(900_000.0, 900_000.0, cluster=cluster))
         sums = Estimate(900_000.0, width=16.0)
         model = EngineCost(exchanging=0.0, statement=0.0)
         return seconds(model.compute(node, lambda n: sums if n is node else lines) + model.save(form(STATE), sums))
 
-    assert 1 < cost(Cluster("orders", 1, 1, 1.0)) < 2
-    assert cost(None) > 1.5 * cost(Cluster("orders", 1, 1, 1.0))
+    assert 1 < cost(ArrivalCluster("orders", 1, 1, 1.0)) < 2
+    assert cost(None) > 1.5 * cost(ArrivalCluster("orders", 1, 1, 1.0))
 
 
 def test_an_average_holds_a_sum_and_a_count() -> None:

@@ -18,9 +18,9 @@ from tests.strategies.queries import Family, cases
 from slackwater import Simulator
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.scalar import Scalar, call, literal, reference
+from slackwater.algebra.scalar_codec import read_scalar, write_scalar
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.algebra.types import INT
-from slackwater.algebra.written import read_scalar, write_scalar
 from slackwater.bench.workloads import parse_pattern, workload
 from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.compile.step_text import step_sql

@@ -9,7 +9,7 @@ import pytest
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.schema import Field, TableSchema
 from slackwater.algebra.types import Type
-from slackwater.catalog.stated_sizes import Sizes, statistics
+from slackwater.catalog.stated_sizes import StatedSizes, statistics
 from slackwater.catalog.statistics import Arrival
 from slackwater.catalog.table import Catalog
 from slackwater.plan.options import Options
@@ -28,7 +28,7 @@ QUERY = canonical(normalize(bind("SELECT cat, sum(price) AS gross FROM sales GRO
 
 def planned(runs: int, deliver: str = "final", options: Options | None = None) -> Plan:
     times = [f"run {run}" for run in range(1, runs + 1)]
-    sizes = Sizes(None, {time: Arrival(1e8 / runs) for time in times}, {"cat": 12.0})
+    sizes = StatedSizes(None, {time: Arrival(1e8 / runs) for time in times}, {"cat": 12.0})
     timeline = Timeline.of(times, [0.2] * (runs - 1) + [1.0], deliver)
     return plan_query(QUERY, statistics(CATALOG, {"sales": sizes}, times), timeline, options).plan
 

@@ -18,7 +18,7 @@ from slackwater.plan.plan import Plan, grown_from
 from slackwater.plan.planner import plan_query
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
-from slackwater.time.sources import state_source
+from slackwater.time.source_names import state_source
 from slackwater.time.timeline import Timeline
 
 CATALOG = Catalog.of([table("sales", {"o_id": "bigint", "price": "bigint", "weight": "double"})])

@@ -18,7 +18,7 @@ from slackwater.plan.codec import plan_from_json, plan_to_json
 from slackwater.plan.explain import explain
 from slackwater.plan.options import Options
 from slackwater.plan.plan import Purpose
-from slackwater.rows.feedback import Day, History, Seen
+from slackwater.rows.feedback import Day, History, RowCount
 from slackwater.rows.learning import AGEING, DOUBT, MOST, solved
 from slackwater.simulation.simulator import Simulation, Simulator
 
@@ -139,7 +139,8 @@ def test_recent_days_count_more() -> None:
     sql = f"SELECT id, price FROM sales WHERE {TESTED}"
     first = simulated(correlated(0), sql)
     twice, half = (
-        replace(first.day, seen=tuple(Seen(s.subject, times * s.rows) for s in first.day.seen)) for times in (2, 0.5)
+        replace(first.day, seen=tuple(RowCount(s.subject, times * s.rows) for s in first.day.seen))
+        for times in (2, 0.5)
     )
     rising, falling = (
         simulated(correlated(SALES), sql, history).plan.steps[-1].rows for history in ((half, twice), (twice, half))
@@ -149,7 +150,7 @@ def test_recent_days_count_more() -> None:
 
 def test_few_rows_say_little() -> None:
     first = simulated(correlated(0), RARE)
-    none = replace(first.day, seen=tuple(Seen(s.subject, 0.0) for s in first.day.seen))
+    none = replace(first.day, seen=tuple(RowCount(s.subject, 0.0) for s in first.day.seen))
     expected, after = first.plan.steps[-1].rows, simulated(correlated(SALES), RARE, (none,)).plan.steps[-1].rows
     assert 0.5 < after < expected
 
@@ -158,8 +159,8 @@ def test_what_the_memo_does_not_know_is_left_alone() -> None:
     first = simulated(correlated(0), RARE)
     strange = replace(
         first.day,
-        seen=tuple(Seen(replace(s.subject, until=("elsewhere",)), 5.0) for s in first.day.seen)
-        + tuple(Seen(replace(s.subject, identity="0"), 5.0) for s in first.day.seen),
+        seen=tuple(RowCount(replace(s.subject, until=("elsewhere",)), 5.0) for s in first.day.seen)
+        + tuple(RowCount(replace(s.subject, identity="0"), 5.0) for s in first.day.seen),
     )
     assert plan_to_json(simulated(correlated(0), RARE, (strange,)).plan) == plan_to_json(first.plan)
 

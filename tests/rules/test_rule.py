@@ -33,7 +33,7 @@ from slackwater.rules import (
     reference,
 )
 from slackwater.rules.catalogue import RULES, RuleBook
-from slackwater.rules.generate.rows import delta_of_filter
+from slackwater.rules.generate.row_deltas import delta_of_filter
 from slackwater.rules.normalize.normalizer import RULES as NORMALIZING
 from slackwater.rules.rule import RuleStage
 from slackwater.time.version import OLD, ChangingTables

@@ -19,7 +19,7 @@ from tests.spark.servers import kill
 
 import slackwater
 from slackwater.job.running.runner import Silent
-from slackwater.job.running.work import Work
+from slackwater.job.running.work import RunWork
 from slackwater.job.store.manifest import Manifest
 
 TIMES = ("14:00", "19:00", "24:00")
@@ -77,7 +77,7 @@ class Killing(Silent):
         self.killed = ""
         self._thread: threading.Thread | None = None
 
-    def run_begins(self, work: Work) -> None:
+    def run_begins(self, work: RunWork) -> None:
         if work.run == 2:
             self._thread = threading.Thread(target=self._kill)
             self._thread.start()

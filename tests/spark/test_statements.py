@@ -10,7 +10,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from slackwater.errors import BindError, InternalError, ParseError, RunError, UserError
-from slackwater.spark.columns import columns_of_files
+from slackwater.spark.file_columns import columns_of_files
 from slackwater.spark.metrics import Measured
 from slackwater.spark.statements import Task, our_error, run_all, run_statement
 

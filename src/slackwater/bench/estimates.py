@@ -35,7 +35,7 @@ from slackwater.memo.memo import Memo
 from slackwater.physical.model import EngineCost
 from slackwater.plan.options import Options
 from slackwater.rows.estimate import NO_CHANGES, Changes
-from slackwater.rows.feedback import Day, History, Seen
+from slackwater.rows.feedback import Day, History, RowCount
 from slackwater.rules.catalogue import RuleBook
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.cells import Cell, Cells
@@ -47,7 +47,7 @@ from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
 from slackwater.sql.names import output_names
 from slackwater.time.forms import WEIGHT, Form, GroupLeaf, Kind
-from slackwater.time.sources import snapshot_source
+from slackwater.time.source_names import snapshot_source
 from slackwater.time.version import OLD, ChangingTables
 
 EARLY = (0.25, 0.3)
@@ -282,7 +282,7 @@ class Forms:
                 counted.append((cell, self._count(emit(cells.sources(cell), "duckdb"))))
         return Day(
             {name: known.arrivals for name, known in self.tables.statistics.items()},
-            tuple(Seen(cells.subject(cell), rows) for cell, rows in counted),
+            tuple(RowCount(cells.subject(cell), rows) for cell, rows in counted),
         )
 
     def _cells(self, cells: Cells) -> Iterator[tuple[Group, Cell]]:

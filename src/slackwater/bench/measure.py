@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from slackwater.bench.trial import JobTrial, Setting, StepTimes, TrialCost, TrialSpent
 from slackwater.bench.workloads import WorkloadQuery
 from slackwater.errors import UserError
-from slackwater.job.learning.feedback import history_of
+from slackwater.job.learning.row_history import history_of
 from slackwater.rows.feedback import History
 
 if TYPE_CHECKING:

@@ -31,9 +31,9 @@ from slackwater.job.inputs.sources import Source
 from slackwater.job.job import Job
 from slackwater.job.learning.prices import ClusterPrices, cluster_of
 from slackwater.job.running.runner import Silent
-from slackwater.job.running.work import Work
+from slackwater.job.running.work import RunWork
 from slackwater.job.store.accounts import Account, Meter, Phase, account_name, total
-from slackwater.job.store.columns import fields_of
+from slackwater.job.store.column_records import fields_of
 from slackwater.job.store.cycle_record import RevisionRecord
 from slackwater.job.store.manifest import Manifest
 from slackwater.job.store.removal import remove
@@ -326,7 +326,7 @@ class _Watch(Silent):
     started: float = field(default_factory=time.process_time)
     planning_s: float = 0.0
 
-    def run_begins(self, work: Work) -> None:
+    def run_begins(self, work: RunWork) -> None:
         self.planning_s = self.planning_s or time.process_time() - self.started
 
 

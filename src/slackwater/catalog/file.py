@@ -26,7 +26,7 @@ from slackwater.algebra.predicates import constant_of
 from slackwater.algebra.schema import TableSchema
 from slackwater.algebra.types import DATE, Type
 from slackwater.catalog.quantiles import Bounds
-from slackwater.catalog.stated_sizes import Sizes, statistics
+from slackwater.catalog.stated_sizes import StatedSizes, statistics
 from slackwater.catalog.statistics import Arrival, Frequent, Statistics
 from slackwater.catalog.table import Catalog, table
 from slackwater.errors import Place, UserError, did_you_mean
@@ -43,7 +43,7 @@ class DescribedTables:
     """A catalog with the sizes that its file states."""
 
     catalog: Catalog
-    sizes: Mapping[str, Sizes]
+    sizes: Mapping[str, StatedSizes]
     place: Place | None = None
 
     def statistics(self, times: Sequence[str]) -> Statistics:
@@ -112,9 +112,9 @@ class _Entry:
             )
         return [[str(column) for column in key] for key in keys]
 
-    def sizes(self) -> Sizes:
+    def sizes(self) -> StatedSizes:
         rows = self.entry.get("rows")
-        return Sizes(
+        return StatedSizes(
             None if rows is None else self._number(rows, "rows"),
             {time: self._arrival(time, told) for time, told in self._object("arrives")},
             {column: self._number(told, f"distinct.{column}") for column, told in self._object("distinct")},

@@ -21,7 +21,7 @@ ROWS_UNKNOWN = 1000.0
 
 
 @dataclass(frozen=True)
-class Sizes:
+class StatedSizes:
     """What is stated of a table: its rows in the end, what arrives when, and how columns are spread."""
 
     rows: float | None = None
@@ -38,13 +38,13 @@ class Sizes:
 
 
 def statistics(
-    catalog: Catalog, sizes: Mapping[str, Sizes], times: Sequence[str], place: Place | None = None
+    catalog: Catalog, sizes: Mapping[str, StatedSizes], times: Sequence[str], place: Place | None = None
 ) -> dict[str, TableStatistics]:
     """The statistics of every table over the runs of a schedule."""
-    return {table.name: _of(table, sizes.get(table.name, Sizes()), times, place) for table in catalog}
+    return {table.name: _of(table, sizes.get(table.name, StatedSizes()), times, place) for table in catalog}
 
 
-def _of(table: TableSchema, sizes: Sizes, times: Sequence[str], place: Place | None) -> TableStatistics:
+def _of(table: TableSchema, sizes: StatedSizes, times: Sequence[str], place: Place | None) -> TableStatistics:
     def refuse(message: str, hint: str | None = None) -> UserError:
         return UserError(f"table `{table.name}` {message}", place=place, hint=hint)
 
@@ -83,7 +83,7 @@ def _of(table: TableSchema, sizes: Sizes, times: Sequence[str], place: Place | N
     )
 
 
-def _arrivals(table: TableSchema, sizes: Sizes, times: Sequence[str]) -> tuple[Arrival, ...]:
+def _arrivals(table: TableSchema, sizes: StatedSizes, times: Sequence[str]) -> tuple[Arrival, ...]:
     if sizes.arrives:
         return tuple(sizes.arrives.get(time, Arrival(0.0)) for time in times)
     rows = ROWS_UNKNOWN if sizes.rows is None else sizes.rows

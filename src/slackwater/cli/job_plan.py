@@ -19,7 +19,7 @@ from slackwater.job.running.check_prices import Promised
 from slackwater.job.store.manifest import told_apart
 from slackwater.json_text import Json
 from slackwater.memo.memo_text import show_memo
-from slackwater.plan.alternatives import Comparison, explain_alternatives
+from slackwater.plan.alternatives import PlanComparison, explain_alternatives
 from slackwater.plan.codec import plan_to_value
 from slackwater.plan.explain import explain as explained
 from slackwater.plan.plan import Plan
@@ -34,7 +34,7 @@ class JobExplanation:
     plan: Plan
     run: int | None
     programs: tuple[tuple[str, str], ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[PlanComparison, ...]
     planned: Planned | None
     """The job planned anew, where that was done."""
     memo: bool
@@ -89,7 +89,7 @@ def explain_job(
     begun = job.store.current() is not None
     planned = job.planned() if alternatives or memo or trace or not begun else None
     plan = planned.plan if planned is not None and not begun else job.plan()
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[PlanComparison, ...] = ()
     if alternatives and planned is not None and planned.queries:
         comparisons = explain_alternatives(planned.queries, planned.statistics, job.config.timeline, planned.options)
     return JobExplanation(

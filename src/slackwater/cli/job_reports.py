@@ -19,7 +19,7 @@ from slackwater.job.history import History, beside_expected
 from slackwater.job.job import Job
 from slackwater.job.learning.regret import Regret
 from slackwater.job.running.after_run import Verified
-from slackwater.job.running.work import Work
+from slackwater.job.running.work import RunWork
 from slackwater.job.status import Status
 from slackwater.job.store.accounts import Account
 from slackwater.job.store.answer_directory import AnswerDirectory
@@ -148,7 +148,7 @@ def _steps_table(steps: tuple[StepRecord, ...]) -> Table:
 class DryRun:
     """What the next run would do."""
 
-    work: Work | None
+    work: RunWork | None
     plan_text: str = ""
 
     @staticmethod

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from slackwater.cli.text import amount, seconds
 from slackwater.job.running.runner import Silent
-from slackwater.job.running.work import Work
+from slackwater.job.running.work import RunWork
 from slackwater.job.store.manifest import Manifest
 from slackwater.spark.metrics import Measured
 
@@ -32,7 +32,7 @@ class Live:
         self._running: dict[str, None] = {}
         self._width = 0
 
-    def run_begins(self, work: Work) -> None:
+    def run_begins(self, work: RunWork) -> None:
         self._width = max((len(name) for name in (*work.targets, *(check.name for check in work.checks))), default=0)
         files = sum(len(pins) for pins in work.pins[-1].values())
         arrived = f"{amount(files)} new file{'s' if files != 1 else ''}" if files else "nothing arrived"

@@ -33,7 +33,7 @@ from slackwater.json_text import Json
 from slackwater.memo.memo_text import show_memo
 from slackwater.physical.flat_models import RowsCost
 from slackwater.physical.model import CostModel, EngineCost
-from slackwater.plan.alternatives import Comparison, explain_alternatives
+from slackwater.plan.alternatives import PlanComparison, explain_alternatives
 from slackwater.plan.codec import plan_to_value
 from slackwater.plan.draw import plan_to_dot, plan_to_html, plan_to_mermaid
 from slackwater.plan.explain import explain as explained
@@ -68,7 +68,7 @@ class PlannedQueries:
     def planning(self) -> Planning:
         return plan_query(self.query, self.statistics, self.timeline, self.options)
 
-    def comparisons(self) -> tuple[Comparison, ...]:
+    def comparisons(self) -> tuple[PlanComparison, ...]:
         return explain_alternatives({ONLY: self.query}, self.statistics, self.timeline, self.options)
 
 
@@ -224,7 +224,7 @@ class Explanation:
     planning: Planning
     run: int | None = None
     sql: bool = False
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[PlanComparison, ...] = ()
     memo: bool = False
     trace: bool = False
 

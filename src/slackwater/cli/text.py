@@ -17,7 +17,7 @@ from rich.text import Text
 from slackwater.figures import amount as amount
 from slackwater.figures import seconds as seconds
 from slackwater.figures import size as size
-from slackwater.job.table import Table
+from slackwater.job.text_table import Table
 
 THEME = "ansi_dark"
 NARROWEST = 24

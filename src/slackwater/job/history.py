@@ -10,7 +10,7 @@ from slackwater.figures import amount, seconds
 from slackwater.job.running.after_run import Verified
 from slackwater.job.store.accounts import Account
 from slackwater.job.store.manifest import Manifest
-from slackwater.job.table import Table, paragraph
+from slackwater.job.text_table import Table, paragraph
 
 TIMES: Final = ("wall", "executor CPU (expected)", "total CPU")
 

@@ -52,7 +52,7 @@ from slackwater.job.running.execution import Execution
 from slackwater.job.running.interrupts import interrupts_say
 from slackwater.job.running.runner import Progress, Silent
 from slackwater.job.running.verify import Verdict
-from slackwater.job.running.work import Work
+from slackwater.job.running.work import RunWork
 from slackwater.job.status import Status, status_of
 from slackwater.job.store.accounts import (
     Phase,
@@ -236,7 +236,7 @@ class Job:
 
     # --- looking -----------------------------------------------------------------------------------------------------
 
-    def work(self, run: str | int | None = None) -> Work:
+    def work(self, run: str | int | None = None) -> RunWork:
         """What a run has computed or, the next one, would compute now; nothing is written."""
         cycle = self._cycles.open()
         if cycle is None:

@@ -19,7 +19,7 @@ from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.cycle_record import RevisionRecord
 from slackwater.job.store.manifest import Manifest
 from slackwater.job.store.pins import arrived, listed
-from slackwater.job.table import Table, paragraph
+from slackwater.job.text_table import Table, paragraph
 from slackwater.time.timeline import Timeline
 
 

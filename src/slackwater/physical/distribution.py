@@ -28,7 +28,7 @@ ONE_PLACE: Hashed = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
+class Clustered:
     """Rows that agree on all these columns must lie together."""
 
     columns: Columns
@@ -41,14 +41,14 @@ class Hash:
     columns: Columns
 
 
-Required = Together | Hash
+Required = Clustered | Hash
 
 
 def meets(hashed: Hashed, required: Required) -> bool:
     """Whether rows that are hashed so lie as required."""
     if any(not key & required.columns for key in hashed):
         return False
-    return isinstance(required, Together) or (hashed != ONE_PLACE and len(hashed) == len(required.columns))
+    return isinstance(required, Clustered) or (hashed != ONE_PLACE and len(hashed) == len(required.columns))
 
 
 def by_each(columns: Iterable[Column]) -> Hashed:
@@ -61,9 +61,9 @@ def both(keys: Columns, required: Required | None) -> Required | None:
     plain = frozenset(key for key in keys if _hashes_as_it_is(key))
     match required:
         case None:
-            return Together(plain) if plain else None
-        case Together():
-            return Together(plain & required.columns) if plain & required.columns else None
+            return Clustered(plain) if plain else None
+        case Clustered():
+            return Clustered(plain & required.columns) if plain & required.columns else None
         case Hash():
             return required if required.columns <= plain else None
 
@@ -127,7 +127,7 @@ def passed_on(node: Relation, required: Required, keys: Columns | None = None) -
             return None if found is None else (found,)
         case Union():
             wanted: Required = Hash(required.columns)
-            if isinstance(required, Together):
+            if isinstance(required, Clustered):
                 wanted = Hash(keys if keys is not None and keys <= required.columns else required.columns)
             if not wanted.columns or not wanted.columns <= node.exact:
                 return None
@@ -152,7 +152,7 @@ def within(required: Required, columns: Columns) -> Required | None:
     """The same among fewer columns: to keep more together is always right, another hash never."""
     if isinstance(required, Hash):
         return required if required.columns <= columns else None
-    return Together(required.columns & columns) if required.columns & columns else None
+    return Clustered(required.columns & columns) if required.columns & columns else None
 
 
 def renamed(required: Required, names: Mapping[Column, Column]) -> Required | None:
@@ -161,4 +161,4 @@ def renamed(required: Required, names: Mapping[Column, Column]) -> Required | No
     below = frozenset(names[column] for column in known)
     if isinstance(required, Hash):
         return Hash(below) if len(below) == len(required.columns) else None
-    return Together(below) if below else None
+    return Clustered(below) if below else None

@@ -29,7 +29,7 @@ from slackwater.physical.distribution import (
     sent_past,
     within,
 )
-from slackwater.physical.operators import NO_WORK, Way, Work, may_broadcast, reduced_below, reducer
+from slackwater.physical.operators import NO_WORK, Implementation, Work, may_broadcast, reduced_below, reducer
 from slackwater.rows.estimate import Estimate, Rows
 from slackwater.time.forms import Form
 
@@ -79,9 +79,9 @@ class Layouts:
         self.price = price
         self.rows = rows
         self.may_be_asked = may_be_asked
-        self._known: dict[tuple[int, Required | None], list[Way]] = {}
+        self._known: dict[tuple[int, Required | None], list[Implementation]] = {}
 
-    def ways(self, node: Relation, required: Required | None = None) -> list[Way]:
+    def ways(self, node: Relation, required: Required | None = None) -> list[Implementation]:
         """The promising ways whose rows lie as required without being moved for it.
 
         If nothing is required, the first of them demands nothing either.
@@ -92,13 +92,13 @@ class Layouts:
             known = self._known[key] = _promising(self._find(node, required))
         return known
 
-    def _find(self, node: Relation, required: Required | None) -> Iterator[Way]:
+    def _find(self, node: Relation, required: Required | None) -> Iterator[Implementation]:
         match node:
             case Form() | Scan():
                 if required is None:
                     yield NO_WORK
                 elif self.may_be_asked(node):
-                    yield Way((), ((node, required),), 0.0)
+                    yield Implementation((), ((node, required),), 0.0)
             case Values():
                 yield NO_WORK
             case Join():
@@ -115,7 +115,7 @@ class Layouts:
             case _:
                 yield from self._in_place(node, required)
 
-    def _in_place(self, node: Relation, required: Required | None) -> Iterator[Way]:
+    def _in_place(self, node: Relation, required: Required | None) -> Iterator[Implementation]:
         """Operators that leave rows where they are."""
         own = self.machine.on_rows(node, self.rows)
         below: tuple[Required | None, ...] | None = (None,) * len(node.inputs)
@@ -137,7 +137,7 @@ class Layouts:
 
     def _gathered(
         self, node: Relation, below: Relation, keys: Iterable[Column], moved: Work, required: Required | None
-    ) -> Iterator[Way]:
+    ) -> Iterator[Implementation]:
         """Operators over groups of rows: with an exchange of their own, or over rows that lie together already."""
         own = self.machine.on_rows(node, self.rows)
         columns = frozenset(keys)
@@ -147,7 +147,7 @@ class Layouts:
         if together is not None:
             yield from (self._way((way,), own) for way in self.ways(below, together))
 
-    def _joins(self, node: Join, required: Required | None) -> Iterator[Way]:
+    def _joins(self, node: Join, required: Required | None) -> Iterator[Implementation]:
         """A side sent everywhere, the other left where it is; or both moved by the join's key, maybe reduced before."""
         machine, rows = self.machine, self.rows
         equal, sides = may_broadcast(node)
@@ -181,44 +181,44 @@ class Layouts:
         read = [self.machine.read(leaf, self.rows(leaf)) for leaf in leaves]
         return [work.once_more() for work in (*read, *self.ways(by)[0].works)]
 
-    def _reduced(self, right: Way, join: Join) -> Way:
+    def _reduced(self, right: Implementation, join: Join) -> Implementation:
         """What is done for the right side of a join once its left side has reduced it."""
         fewer = set(reduced_below(join.right, join.condition.columns & frozenset(join.right.columns)))
         share = self.rows(join).right_hit
         works = tuple(work.of_share(share) if work.of in fewer else work for work in right.works)
-        return Way(works, right.demands, sum(map(self.price, works)))
+        return Implementation(works, right.demands, sum(map(self.price, works)))
 
-    def _way(self, parts: Sequence[Way], *more: Work) -> Way:
+    def _way(self, parts: Sequence[Implementation], *more: Work) -> Implementation:
         """Several ways beside each other and work on top, everything counted once."""
         busy = [part for part in parts if part.works or part.demands]
         if len(busy) < 2:
             below = busy[0] if busy else NO_WORK
-            return Way(below.works + more, below.demands, below.price + sum(map(self.price, more)))
+            return Implementation(below.works + more, below.demands, below.price + sum(map(self.price, more)))
         works = {work.key: work for part in busy for work in part.works}
         works |= {work.key: work for work in more}
         demands = dict.fromkeys(demand for part in busy for demand in part.demands)
-        return Way(tuple(works.values()), tuple(demands), sum(map(self.price, works.values())))
+        return Implementation(tuple(works.values()), tuple(demands), sum(map(self.price, works.values())))
 
-    def _moved(self, join: Join, number: int, keys: tuple[tuple[Column, Column], ...] | None) -> list[Way]:
+    def _moved(self, join: Join, number: int, keys: tuple[tuple[Column, Column], ...] | None) -> list[Implementation]:
         """One side of a join where the hash of its key puts it: there already, or moved."""
         side = join.inputs[number]
         by = join.condition.columns & frozenset(side.columns)
-        there: list[Way] = []
+        there: list[Implementation] = []
         if keys is not None:
             by = frozenset(pair[number] for pair in keys)
             there = self.ways(side, Hash(by))
         moved = self.machine.exchange(side, by, self.rows)
         return _promising((*(self._way((way,), moved) for way in self.ways(side)), *there))
 
-    def _combined(self, inputs: Iterable[tuple[Relation, Required | None]]) -> Iterator[tuple[Way, ...]]:
+    def _combined(self, inputs: Iterable[tuple[Relation, Required | None]]) -> Iterator[tuple[Implementation, ...]]:
         """Every choice of a way for each input, the first of each first; of many inputs not every one."""
-        found: list[tuple[Way, ...]] = [()]
+        found: list[tuple[Implementation, ...]] = [()]
         for node, required in inputs:
             found = [(*chosen, way) for chosen in found[: MOST_WAYS * MOST_WAYS] for way in self.ways(node, required)]
         return iter(found)
 
 
-def _promising(ways: Iterable[Way]) -> list[Way]:
+def _promising(ways: Iterable[Implementation]) -> list[Implementation]:
     """The cheapest that takes leaves as they lie, if one does, and then those that save something by their demands."""
     found = list(ways)
     if len(found) < 2:

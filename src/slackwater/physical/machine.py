@@ -1,7 +1,7 @@
 """A Spark-like machine: what each piece of work takes, in CPU, bytes and waiting. What that costs is for prices to say.
 
 Two things decide whether a side of a join may be sent to every worker. A machine whose joins carry hints may send
-what it holds for sure: see `broadcast`. One that plans a text by itself goes by the sizes of files: see `by_itself`.
+what it holds for sure: see `broadcast`. One that plans a text by itself goes by the sizes of files: see `spark_size_guess`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from slackwater.algebra.relation import (
 from slackwater.algebra.scalar import Scalar
 from slackwater.algebra.types import BIGINT, sum_type
 from slackwater.physical.broadcast import BroadcastLimit
-from slackwater.physical.by_itself import seems_small
+from slackwater.physical.spark_size_guess import seems_small
 from slackwater.physical.distribution import Columns
 from slackwater.physical.operators import (
     REDUCES,
@@ -64,7 +64,7 @@ class Machine:
     limit: BroadcastLimit = field(default_factory=BroadcastLimit)
     """What may be sent to every worker."""
     hinted: bool = True
-    """Whether joins carry hints which side to send; else Spark decides by what it knows itself: see `by_itself`."""
+    """Whether joins carry hints which side to send; else Spark decides by what it knows itself: see `spark_size_guess`."""
 
     def on_rows(self, node: Relation, rows: Rows) -> Work:
         """What an operator does to the rows of its input where they lie."""

@@ -14,7 +14,7 @@ from slackwater.algebra.relation import Relation
 from slackwater.physical.bill import EVEN, Bill, Item
 from slackwater.physical.layouts import Layouts
 from slackwater.physical.machine import Machine
-from slackwater.physical.operators import Operator, Resources, Way, Work
+from slackwater.physical.operators import Implementation, Operator, Resources, Work
 from slackwater.physical.rates import Prices
 from slackwater.physical.statement_price import UNPARTITIONED, LayoutPricing, Partitioned, Pricing, Statement, cheapest
 from slackwater.physical.unit import Unit
@@ -96,11 +96,11 @@ class EngineCost(Machine):
     def cannot_send(self, rows: float) -> bool:
         return self.states_by_key and rows > self.limit.rows
 
-    def layout(self, tree: Relation, rows: Rows, partitioned: Partitioned = UNPARTITIONED) -> Way:
+    def layout(self, tree: Relation, rows: Rows, partitioned: Partitioned = UNPARTITIONED) -> Implementation:
         """The cheapest way to compute an expression over leaves that are partitioned so."""
         return cheapest(self.ways(tree, rows, partitioned.__contains__), partitioned)
 
-    def ways(self, tree: Relation, rows: Rows, may_be_asked: Callable[[Relation], bool]) -> list[Way]:
+    def ways(self, tree: Relation, rows: Rows, may_be_asked: Callable[[Relation], bool]) -> list[Implementation]:
         """The ways to compute an expression, the first over leaves as they lie; see `Layouts.ways`."""
         return Layouts(self, self.price, rows, may_be_asked).ways(tree)
 

@@ -2,7 +2,7 @@
 
 A relation is computed by a list of `Work`, inputs first. Exchanges, hash builds and probes are work of their own, so
 that what two parts of an expression have in common is counted once: Spark too moves the same rows by the same key, or
-builds the same table, once a statement. A `Way` is one such list and what it takes for granted of its leaves.
+builds the same table, once a statement. An `Implementation` is one such list and what it requires of its leaves.
 [Beanstalk §6.3]
 """
 
@@ -123,7 +123,7 @@ Demand = tuple[Relation, Required]
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Implementation:
     """One way to compute an expression: its work, and how some of its leaves must lie for it.
 
     `price` is that of the work; what it costs to have a leaf lie so is for whoever supplies the leaf to say.
@@ -134,7 +134,7 @@ class Way:
     price: float
 
 
-NO_WORK = Way((), (), 0.0)
+NO_WORK = Implementation((), (), 0.0)
 
 
 def is_consolidation(node: Aggregate) -> bool:

@@ -17,7 +17,7 @@ from slackwater.physical.bill import Bill
 from slackwater.physical.distribution import Columns, by_each, meets
 from slackwater.physical.layouts import Layouts
 from slackwater.physical.machine import Machine
-from slackwater.physical.operators import Demand, Way, Work
+from slackwater.physical.operators import Demand, Implementation, Work
 from slackwater.rows.estimate import Estimate, Rows
 from slackwater.time.forms import Form
 
@@ -62,7 +62,7 @@ class LayoutPricing:
     may_be_asked: Callable[[Relation], bool]
 
     @cached_property
-    def ways(self) -> Sequence[Way]:
+    def ways(self) -> Sequence[Implementation]:
         layouts = Layouts(self.machine, self.price, self.statement.rows, self.may_be_asked)
         return layouts.ways(self.statement.relation)
 
@@ -103,7 +103,7 @@ def _reads(relation: Relation) -> list[Scan]:
     return [leaf for _, leaf in readers] or [leaf for leaf in (relation,) if isinstance(leaf, Scan)]
 
 
-def cheapest(ways: Iterable[Way], partitioned: Partitioned) -> Way:
+def cheapest(ways: Iterable[Implementation], partitioned: Partitioned) -> Implementation:
     """The cheapest of the ways whose demands are met by how leaves are partitioned."""
 
     def met(demand: Demand) -> bool:

@@ -51,7 +51,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PlanComparison:
     """The candidates for one set of deliveries; the winner is the plan of all methods."""
 
     delivers: tuple[str, ...]
@@ -108,7 +108,7 @@ class Comparison:
 
 def explain_alternatives(
     queries: Mapping[str, Query], statistics: Statistics, timeline: Timeline, options: Options | None = None
-) -> tuple[Comparison, ...]:
+) -> tuple[PlanComparison, ...]:
     """The candidates for the schedule as a whole and, where several runs deliver, for each of them alone."""
     settings = options or Options()
     due = frozenset[int]().union(*map(timeline.due, queries))
@@ -119,7 +119,9 @@ def explain_alternatives(
     return (whole, *(_compare(queries, statistics, each, settings) for each in alone))
 
 
-def _compare(queries: Mapping[str, Query], statistics: Statistics, timeline: Timeline, settings: Options) -> Comparison:
+def _compare(
+    queries: Mapping[str, Query], statistics: Statistics, timeline: Timeline, settings: Options
+) -> PlanComparison:
     def planned(options: Options) -> Plan:
         return plan_queries(queries, statistics, timeline, options).plan
 
@@ -139,7 +141,7 @@ def _compare(queries: Mapping[str, Query], statistics: Statistics, timeline: Tim
         ]
     distinct = [other for other in others if other.rules != winner.rules or other.cost != winner.cost]
     runner_up = min(distinct, key=lambda candidate: (candidate.rank, candidate.cost[::-1]), default=None)
-    return Comparison(
+    return PlanComparison(
         tuple(timeline.time(run) for run in sorted(timeline.deliver)),
         timeline.times,
         winner.objective,

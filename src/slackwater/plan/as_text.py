@@ -1,6 +1,6 @@
 """What Spark would take for a query's text, by our estimates: held against what a plan of ours would do.
 
-A plan's steps tell Spark more than a text does. Joins are told which side to send (`physical/by_itself`). And what is
+A plan's steps tell Spark more than a text does. Joins are told which side to send (`physical/spark_size_guess`). And what is
 read in several ways, as the years of one sum are, is computed once and kept for the run. In a text every way has its
 own copy, from the tables on: Spark computes once only what is the same down to the filters. A join is a filter too:
 what it asks for has a key that is not null, which Spark looks for in the tables, and what stands alone may have none.

@@ -22,7 +22,7 @@ from slackwater.search.choose import Choice, Computed, Given
 from slackwater.search.space import Key
 from slackwater.sql.names import output_names
 from slackwater.time.forms import Form, GroupLeaf, Kind
-from slackwater.time.sources import state_source
+from slackwater.time.source_names import state_source
 from slackwater.time.version import OLD, Mask
 
 

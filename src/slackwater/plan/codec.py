@@ -31,9 +31,9 @@ from slackwater.algebra.relation import (
     Window,
 )
 from slackwater.algebra.scalar import Scalar
+from slackwater.algebra.scalar_codec import read_scalar, write_scalar
 from slackwater.algebra.schema import Column
 from slackwater.algebra.types import Type
-from slackwater.algebra.written import read_scalar, write_scalar
 from slackwater.errors import InternalError, Place, SlackwaterError, UserError
 from slackwater.json_text import Json, read_json
 from slackwater.physical.bill import Bill
@@ -75,7 +75,7 @@ def plan_to_json(plan: Plan, *, indent: int | None = 1) -> str:
 
 def plan_to_value(plan: Plan) -> Entry:
     """The plan as a value of JSON. Costs in seconds of CPU are for programs: a plan is read without them."""
-    writer = _Writer()
+    writer = _PlanWriter()
     steps: list[Json] = [{**writer.step(step), **_cpu_seconds(plan.unit, cost=step.cost)} for step in plan.steps]
     return {
         "format": FORMAT,
@@ -101,7 +101,7 @@ def plan_from_json(text: str, *, file: str | None = None) -> Plan:
         hint = f"this Slackwater reads version {VERSION}: plan the query again"
         raise UserError(f"a plan of version {value.get('version')!r}", place=place, hint=hint)
     try:
-        return _Reader(value).plan()
+        return _PlanReader(value).plan()
     except (ValueError, TypeError, LookupError, RecursionError, SlackwaterError) as error:
         raise UserError(f"a damaged plan: {error}", place=place, hint="plan the query again") from None
 
@@ -129,7 +129,7 @@ def _inputs(kind: type) -> list[str]:
     return [name for name, hint in _hints(kind).items() if hint in (Relation, tuple[Relation, ...])]
 
 
-class _Writer:
+class _PlanWriter:
     """Writes values by their types, and numbers columns and relations."""
 
     def __init__(self) -> None:
@@ -213,7 +213,7 @@ class _Writer:
         return {"sql" if isinstance(written, str) else "tree": written, "columns": columns}
 
 
-class _Reader:
+class _PlanReader:
     """Reads values by their types. What is damaged is a ValueError that names its place in the plan."""
 
     def __init__(self, value: Mapping[str, object]) -> None:

@@ -18,7 +18,7 @@ from slackwater.plan.build import in_order
 from slackwater.plan.plan import Step, grown_from
 from slackwater.rows.width import row_width
 from slackwater.rules.normalize.prune import columns_asked, columns_scanned, prune
-from slackwater.time.sources import state_source
+from slackwater.time.source_names import state_source
 
 Kept = Mapping[str, tuple[Column, ...]]
 """The columns of each saved relation that are read, in the order in which they are read back."""

@@ -30,7 +30,7 @@ from slackwater.plan.proposals import ProposedPlan, proposals
 from slackwater.plan.seed import seeded_memo
 from slackwater.plan.states_by_key import StatesByKey
 from slackwater.rules.catalogue import RELATIONAL_RULES
-from slackwater.rules.explore.joins import enumerate_join_orders
+from slackwater.rules.explore.join_orders import enumerate_join_orders
 from slackwater.search.cells import Cell, Cells
 from slackwater.search.choose import Choice
 from slackwater.search.explore import Explorer

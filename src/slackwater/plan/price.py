@@ -21,7 +21,7 @@ from slackwater.rows.cardinality import Estimator
 from slackwater.rows.estimate import Estimate, Rows
 from slackwater.search.cells import Cell, Cells
 from slackwater.search.objective import Vector, add, at
-from slackwater.time.sources import change_name, snapshot_name
+from slackwater.time.source_names import change_name, snapshot_name
 from slackwater.time.version import OLD
 
 

@@ -32,7 +32,7 @@ from slackwater.rows.join_selectivity import JoinSelectivity, join_selectivity
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ChangeEstimate:
     """A relation over a step in time: its versions before and after, and the change between them as rows."""
 
     before: Estimate
@@ -77,7 +77,7 @@ class SelectivityMatrix:
 
 def changes_of(
     node: Relation,
-    inputs: Sequence[Step],
+    inputs: Sequence[ChangeEstimate],
     before: Estimate,
     after: Estimate,
     essential: Essential,
@@ -108,7 +108,7 @@ def changes_of(
 
 
 def _aggregate(
-    node: Aggregate, below: Step, before: Estimate, after: Estimate, essential: Essential, factor: float
+    node: Aggregate, below: ChangeEstimate, before: Estimate, after: Estimate, essential: Essential, factor: float
 ) -> Changes:
     """Touched groups are updated, except those that are new or gone.
 
@@ -129,7 +129,7 @@ def _aggregate(
     return Changes(new, max(0.0, touched - new - gone), gone)
 
 
-def touched_groups(node: Aggregate, below: Step, essential: Essential, factor: float = 1.0) -> float:
+def touched_groups(node: Aggregate, below: ChangeEstimate, essential: Essential, factor: float = 1.0) -> float:
     """How many groups a change has rows of.
 
     Where there are more or fewer groups than the formula says, its rows are drawn from so many; but rows whose groups
@@ -146,7 +146,7 @@ def touched_groups(node: Aggregate, below: Step, essential: Essential, factor: f
     return min(rows, drawn(min(below.after.rows, factor * group_count(keys, below.after)), rows))
 
 
-def _window(node: Window, below: Step) -> Changes:
+def _window(node: Window, below: ChangeEstimate) -> Changes:
     """Every row of a touched partition is computed anew; all rows, where there is no partition."""
     keys = [c for c in node.calls[0][1].partition if all(c in call.partition for _, call in node.calls)]
     share = _touched_share(keys, below)
@@ -155,14 +155,16 @@ def _window(node: Window, below: Step) -> Changes:
     return Changes(new - kept, kept, old - kept)
 
 
-def _touched_share(keys: list[Column], below: Step) -> float:
+def _touched_share(keys: list[Column], below: ChangeEstimate) -> float:
     if not keys:
         return 1.0
     present = group_count(keys, below.after)
     return min(1.0, _ratio(group_count(keys, below.change), present))
 
 
-def _join(node: Join, left: Step, right: Step, before: Estimate, after: Estimate, factor: float) -> Changes:
+def _join(
+    node: Join, left: ChangeEstimate, right: ChangeEstimate, before: Estimate, after: Estimate, factor: float
+) -> Changes:
     old = join_selectivity(node, left.before, right.before).times(factor, node.kind, left.before, right.before)
     new = join_selectivity(node, left.after, right.after).times(factor, node.kind, left.after, right.after)
     match node.kind:
@@ -185,7 +187,7 @@ def _join(node: Join, left: Step, right: Step, before: Estimate, after: Estimate
             )
 
 
-def _inner(left: Step, right: Step, old: JoinSelectivity, new: JoinSelectivity) -> Changes:
+def _inner(left: ChangeEstimate, right: ChangeEstimate, old: JoinSelectivity, new: JoinSelectivity) -> Changes:
     """Pairs that go are those of rows that go; pairs that come are what is missing to the new version."""
     pairs_before = left.before.rows * right.before.rows * old.pair
     pairs_after = left.after.rows * right.after.rows * new.pair
@@ -204,7 +206,7 @@ class _Flips:
     lost: float
 
 
-def _flips(left: Step, right: Step, old_hit: float, new_hit: float) -> _Flips:
+def _flips(left: ChangeEstimate, right: ChangeEstimate, old_hit: float, new_hit: float) -> _Flips:
     """Found: without partner before, with one now. Lost: what is missing to the new version.
 
     Right inserts find |L| p (1 − p)^|R| partners each in InQP; for all of a run together that is the difference of the
@@ -225,7 +227,7 @@ def _flips(left: Step, right: Step, old_hit: float, new_hit: float) -> _Flips:
     return _Flips(max(found, net), max(0.0, found - net))
 
 
-def _linear(left: Step, old_share: float, new_share: float, flips: _Flips) -> Changes:
+def _linear(left: ChangeEstimate, old_share: float, new_share: float, flips: _Flips) -> Changes:
     """Left rows pass with a chance; flips on the right add and take away."""
     coming = left.changes
     return Changes(
@@ -235,7 +237,7 @@ def _linear(left: Step, old_share: float, new_share: float, flips: _Flips) -> Ch
     )
 
 
-def _unmatched(left: Step, right: Step, old_hit: float, new_hit: float) -> Changes:
+def _unmatched(left: ChangeEstimate, right: ChangeEstimate, old_hit: float, new_hit: float) -> Changes:
     flips = _flips(left, right, old_hit, new_hit)
     return _linear(left, 1.0 - old_hit, 1.0 - new_hit, _Flips(flips.lost, flips.found))
 
@@ -246,7 +248,7 @@ def _fitting(found: Changes, before: Estimate, after: Estimate) -> Changes:
     return Changes(max(0.0, missing), found.updates, found.deletes + max(0.0, -missing))
 
 
-def _passing(below: Step, before: Estimate, after: Estimate) -> float:
+def _passing(below: ChangeEstimate, before: Estimate, after: Estimate) -> float:
     """Rows out for a row in, by the version that has any."""
     return _ratio(after.rows, below.after.rows) or _ratio(before.rows, below.before.rows)
 

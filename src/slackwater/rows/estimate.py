@@ -25,7 +25,7 @@ UNKNOWN_VALUES = 200.0
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class ArrivalCluster:
     """Values that come run by run: those of a span of runs are of no other span.
 
     Columns of one cluster (an order's key and its lines' reference to it) cover the same values in the same runs.
@@ -53,7 +53,7 @@ class Spread:
     nulls: float = 0.0
     low: float | None = None
     high: float | None = None
-    cluster: Cluster | None = None
+    cluster: ArrivalCluster | None = None
     guessed: bool = False
     bell: tuple[float, float] | None = None
     origin: tuple[str, str] | None = None

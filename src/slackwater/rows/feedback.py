@@ -47,7 +47,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class RowCount:
     """A subject and the rows that were counted of it."""
 
     subject: Subject
@@ -59,7 +59,7 @@ class Day:
     """A cycle that was executed, in full or so far: what arrived at each run, and what its steps counted."""
 
     arrivals: Mapping[str, tuple[Arrival, ...]]
-    seen: tuple[Seen, ...]
+    seen: tuple[RowCount, ...]
 
 
 History = tuple[Day, ...]

@@ -14,7 +14,7 @@ from slackwater.algebra.predicates import matched_sides
 from slackwater.algebra.relation import Join, JoinKind
 from slackwater.algebra.scalar import Scalar, conjuncts
 from slackwater.algebra.schema import Column
-from slackwater.rows.estimate import Cluster, Estimate, Spread, none_of
+from slackwater.rows.estimate import ArrivalCluster, Estimate, Spread, none_of
 from slackwater.rows.selectivity import backed_off, select, spread_of
 from slackwater.rows.skew import pair_share
 
@@ -215,7 +215,7 @@ def _near(larger: Spread, smaller: Spread, rows: float) -> float | None:
     return near if min(rows, larger.values) <= near else larger.domain
 
 
-def _apart(one: Cluster, other: Cluster) -> bool:
+def _apart(one: ArrivalCluster, other: ArrivalCluster) -> bool:
     return one.last < other.first or other.last < one.first
 
 

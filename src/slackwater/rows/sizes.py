@@ -16,8 +16,8 @@ from slackwater.memo.memo import Memo
 from slackwater.memo.positive import positive_part
 from slackwater.rows.bounds import most_changes
 from slackwater.rows.cardinality import Essential, Estimator
-from slackwater.rows.changes import Step, changes_of, times, touched_groups
-from slackwater.rows.estimate import NO_CHANGES, Changes, Cluster, Estimate, Spread, guess, thinned
+from slackwater.rows.changes import ChangeEstimate, changes_of, times, touched_groups
+from slackwater.rows.estimate import NO_CHANGES, ArrivalCluster, Changes, Estimate, Spread, guess, thinned
 from slackwater.rows.feedback import Corrections
 from slackwater.rows.width import width_of
 from slackwater.time.forms import WEIGHT, Form, GroupId, GroupLeaf, Kind
@@ -39,7 +39,7 @@ class Sizes:
         self.statistics = statistics
         self.corrections = corrections if corrections is not None else Corrections.none(memo)
         self._versions: dict[Version, Estimate] = {}
-        self._steps: dict[Span, Step] = {}
+        self._steps: dict[Span, ChangeEstimate] = {}
         self._needed: dict[GroupId, frozenset[Column]] = {}
         self._readers: dict[GroupId, list[tuple[GroupId, Relation]]] | None = None
         self._essential: Essential | None = None
@@ -111,7 +111,7 @@ class Sizes:
 
     # --- changes -----------------------------------------------------------------------------------------------------
 
-    def step(self, group: GroupId, interval: int, since: Mask, until: Mask) -> Step:
+    def step(self, group: GroupId, interval: int, since: Mask, until: Mask) -> ChangeEstimate:
         """A relation over a part of an interval."""
         tables = self.memo[group].tables
         key = (group, interval, restricted(since, tables), restricted(until, tables))
@@ -120,28 +120,30 @@ class Sizes:
             known = self._steps[key] = self._step(*key)
         return known
 
-    def _step(self, group: GroupId, interval: int, since: Mask, until: Mask) -> Step:
+    def _step(self, group: GroupId, interval: int, since: Mask, until: Mask) -> ChangeEstimate:
         home = self.memo[group]
         before, after = self.version(group, interval, since), self.version(group, interval, until)
         if since == until:
-            return Step(before, after, Estimate(0.0, after.spread, after.whole, after.keys, after.kept, NO_CHANGES))
+            return ChangeEstimate(
+                before, after, Estimate(0.0, after.spread, after.whole, after.keys, after.kept, NO_CHANGES)
+            )
         node = home.expressions[0]
         if isinstance(node, Scan):
-            return Step(before, after, self._table_change(node, interval))
+            return ChangeEstimate(before, after, self._table_change(node, interval))
         inputs = self._inputs(group, interval, since, until)
         changes = self._changes(group, inputs, before, after, self.corrections.of_group(group))
         changes = times(changes, self.corrections.of_change(group))
         change = self._sample(after, changes, interval)
         bound = most_changes(node, [s.change for s in inputs], [s.after for s in inputs], retracts=home.retracts)
         change.most = min(bound, before.most + after.most)
-        return Step(before, after, change)
+        return ChangeEstimate(before, after, change)
 
-    def _inputs(self, group: GroupId, interval: int, since: Mask, until: Mask) -> list[Step]:
+    def _inputs(self, group: GroupId, interval: int, since: Mask, until: Mask) -> list[ChangeEstimate]:
         below = (leaf.group for leaf in self.memo[group].expressions[0].inputs if isinstance(leaf, GroupLeaf))
         return [self.step(each, interval, since, until) for each in below]
 
     def _changes(
-        self, group: GroupId, inputs: Sequence[Step], before: Estimate, after: Estimate, factor: float
+        self, group: GroupId, inputs: Sequence[ChangeEstimate], before: Estimate, after: Estimate, factor: float
     ) -> Changes:
         home = self.memo[group]
         changes = changes_of(home.expressions[0], inputs, before, after, self.essential, factor)
@@ -166,7 +168,7 @@ class Sizes:
             cluster = spread.cluster
             if cluster is None or cluster.last != interval or cluster.first == interval:
                 return spread.thinned(of.rows, share)
-            now = Cluster(cluster.name, interval, interval, cluster.share * share)
+            now = ArrivalCluster(cluster.name, interval, interval, cluster.share * share)
             return replace(spread, values=spread.values * share, cluster=now)
 
         return Estimate(rows, find, of.whole, of.keys, of.kept, changes)
@@ -322,9 +324,9 @@ class _TableColumns:
         left = values * min(1.0, share) if cluster is not None else thinned(values, self.total, share)
         return Spread(left, values, nulls, low, high, cluster, False, None, origin, frequent, bounds, self.total)
 
-    def _cluster(self, name: str, single_key: bool, share: float) -> Cluster | None:
+    def _cluster(self, name: str, single_key: bool, share: float) -> ArrivalCluster | None:
         """A changing table's key, or a reference that comes with the row it refers to."""
         if not self.scan.table.changing:
             return None
         cluster = self.scan.table.name if single_key else self.known.arrives_with.get(name)
-        return None if cluster is None else Cluster(cluster, *self.runs, share)
+        return None if cluster is None else ArrivalCluster(cluster, *self.runs, share)

@@ -17,35 +17,32 @@ from importlib.metadata import entry_points
 
 from slackwater.algebra.relation import Join, Relation
 from slackwater.errors import RuleError, UserError, did_you_mean
-from slackwater.rules.explore import aggregates as explore_aggregates
-from slackwater.rules.explore import filtering_joins
-from slackwater.rules.explore import joins as explore_joins
-from slackwater.rules.generate import groups, joins, joins_by_key, rows, snapshots
+from slackwater.rules.explore import filtering_joins, join_orders, split_aggregates
+from slackwater.rules.generate import group_deltas, join_deltas, join_deltas_by_key, row_deltas, snapshots
 from slackwater.rules.inter import hold_back, outer_join_view
 from slackwater.rules.intra import merges, staircase
-from slackwater.rules.rewrite import groups as rewrite_groups
-from slackwater.rules.rewrite import outer_joins, own_input, partners, same_groups, semi_joins
+from slackwater.rules.rewrite import outer_join_order, own_input, partners, regrouping, same_groups, semi_joins
 from slackwater.rules.rule import Rule, RuleStage
 from slackwater.time.forms import Form, Kind
 
 FORM_RULES: tuple[Rule, ...] = (
     *snapshots.RULES,
-    *rows.RULES,
-    *joins.RULES,
-    *joins_by_key.RULES,
-    *groups.RULES,
+    *row_deltas.RULES,
+    *join_deltas.RULES,
+    *join_deltas_by_key.RULES,
+    *group_deltas.RULES,
     *merges.RULES,
     *staircase.RULES,
     *hold_back.RULES,
     *outer_join_view.RULES,
 )
-EXPLORE_RULES: tuple[Rule, ...] = (*explore_joins.RULES, *filtering_joins.RULES, *explore_aggregates.RULES)
+EXPLORE_RULES: tuple[Rule, ...] = (*join_orders.RULES, *filtering_joins.RULES, *split_aggregates.RULES)
 REWRITE_RULES: tuple[Rule, ...] = (
     *semi_joins.RULES,
     *own_input.RULES,
     *same_groups.RULES,
-    *rewrite_groups.RULES,
-    *outer_joins.RULES,
+    *regrouping.RULES,
+    *outer_join_order.RULES,
     *partners.RULES,
 )
 RELATIONAL_RULES = (*REWRITE_RULES, *EXPLORE_RULES)

@@ -86,7 +86,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class RuleFamily:
     """A family of rules."""
 
     title: str
@@ -117,9 +117,9 @@ def _kind(kind: type[Relation]) -> str:
     return "any operator" if kind is Relation else kind.__name__
 
 
-def sections() -> Iterable[Section]:
+def sections() -> Iterable[RuleFamily]:
     """All families, in the order in which a query meets them."""
-    yield Section(
+    yield RuleFamily(
         "Normalization",
         "Always good, so applied until none fires, bottom up, before anything is searched. A relation with several "
         "readers\nis normalized by itself, and no rule takes it apart from above.",
@@ -129,37 +129,37 @@ def sections() -> Iterable[Section]:
             Entry(ask_for_all_readers.__name__, "every shared relation", getdoc(ask_for_all_readers) or ""),
         ),
     )
-    yield Section(
+    yield RuleFamily(
         "Rewriting",
         "Sometimes good: each writes a tree another way. What it finds is normalized, added to the memo and rewritten\n"
         "in turn, and the choice by cost decides. They look at relations without time, once, before any form is asked\n"
         "for. A plan names those it was made through.",
         _of_stage(RuleStage.REWRITE),
     )
-    yield Section(
+    yield RuleFamily(
         "Exploration",
         "As rewriting, but each looks at one operator over groups of the memo.",
         _of_stage(RuleStage.EXPLORE),
     )
-    yield Section(
+    yield RuleFamily(
         "Snapshots",
         "Part of every method, and not to be disabled: it makes the batch plan, which is always in the space.",
         _of_stage(RuleStage.SNAPSHOT),
     )
-    yield Section(
+    yield RuleFamily(
         "TVR-generating",
         "How the delta of an operator comes from forms of its inputs, and how partial aggregates are made. In all\n"
         "methods: `hold-back` alone uses them only where nothing is taken back, `outer-join-view` and `higher-order`\n"
         "alone those of joins only where one table changes.",
         _of_stage(RuleStage.GENERATE),
     )
-    yield Section(
+    yield RuleFamily(
         "Intra-TVR",
         "How one form of a relation comes from other forms of the same relation, whatever the operator. In the same\n"
         "methods as the generating rules.",
         _of_stage(RuleStage.INTRA),
     )
-    yield Section(
+    yield RuleFamily(
         "Inter-TVR",
         "How a form of a relation comes through a relative of it. By `hold-back`, what nothing can retract comes\n"
         "early, and the rest when the data is complete, only where the base tables only grow. By `outer-join-view`,\n"

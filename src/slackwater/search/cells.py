@@ -22,7 +22,7 @@ from slackwater.rows.learning import learned
 from slackwater.rows.sizes import Sizes
 from slackwater.rules.normalize.normalizer import simplify_empties
 from slackwater.time.forms import Form, GroupId, GroupLeaf, Kind
-from slackwater.time.sources import change_source, snapshot_source
+from slackwater.time.source_names import change_source, snapshot_source
 from slackwater.time.version import OLD, Mask, restricted
 
 Measure = Callable[["Cells", "Cell"], float]

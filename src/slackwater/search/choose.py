@@ -19,7 +19,7 @@ from enum import Enum, auto
 from slackwater.algebra.relation import Relation
 from slackwater.search.cells import Cell
 from slackwater.search.objective import Cost, Objective, scale
-from slackwater.search.space import Key, Node, Space, Way
+from slackwater.search.space import Key, Node, PricedAlternative, Space
 
 
 class Given(Enum):
@@ -70,7 +70,7 @@ class Choice:
 class Forced:
     """A way that a node must take, with one of its inputs from a given node."""
 
-    way: Way
+    way: PricedAlternative
     source: int
     supplier: int
 

@@ -51,7 +51,7 @@ def shortened(timeline: Timeline, start: Start) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class PricedAlternative:
     """One alternative for a node: what it costs by itself, and the nodes whose cells it reads at its run."""
 
     alternative: Alternative
@@ -65,7 +65,7 @@ class Node:
     """A cell at a run. `earlier` are nodes of the same cell at runs before, whose rows could be saved for this one."""
 
     key: Key
-    ways: tuple[Way, ...]
+    ways: tuple[PricedAlternative, ...]
     own: float
     """The price of reading it, where it is a source; infinite where it can only be loaded."""
     save: float
@@ -201,7 +201,7 @@ class Space:
         self._numbers[key] = number = len(self.nodes) - 1
         return number
 
-    def _ways(self, cell: Cell, run: int) -> Iterator[Way]:
+    def _ways(self, cell: Cell, run: int) -> Iterator[PricedAlternative]:
         if self._is_at_hand(cell):
             return
         for alternative in self.cells.ways(cell):
@@ -210,7 +210,7 @@ class Space:
             tree = self.cells.instance(alternative, cell.interval)
             inputs = [self._visit(source, run) for source in self.cells.inputs(tree, cell.interval)]
             if None not in inputs:
-                yield Way(
+                yield PricedAlternative(
                     alternative, tree, self._price(tree, cell.interval), tuple(n for n in inputs if n is not None)
                 )
 

@@ -24,7 +24,7 @@ from slackwater.errors import InternalError, UserError
 from slackwater.plan.options import Options
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Planning, plan_query
-from slackwater.rows.feedback import Day, Seen
+from slackwater.rows.feedback import Day, RowCount
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.cells import Cell, Cells
 from slackwater.simulation.tables import Tables, in_spark_types
@@ -69,7 +69,7 @@ class Simulation:
         seen = ((subjects[step.step], float(step.rows)) for step in self.rows)
         return Day(
             {name: known.arrivals for name, known in self.planning.cells.statistics.items()},
-            tuple(Seen(subject, rows) for subject, rows in seen if subject is not None),
+            tuple(RowCount(subject, rows) for subject, rows in seen if subject is not None),
         )
 
 

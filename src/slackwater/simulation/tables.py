@@ -26,7 +26,7 @@ from slackwater.catalog.table import Catalog
 from slackwater.compile.refusals import refusals
 from slackwater.errors import MachineError, UserError
 from slackwater.time.forms import WEIGHT
-from slackwater.time.sources import change_name, snapshot_name
+from slackwater.time.source_names import change_name, snapshot_name
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 from tests.job.config_texts import ONE, OTHER, parsed, queries, small, source
 
-from slackwater.catalog.stated_sizes import Sizes
+from slackwater.catalog.stated_sizes import StatedSizes
 from slackwater.catalog.statistics import Arrival
 from slackwater.errors import UserError
 from slackwater.job.file.config import (
@@ -89,7 +89,7 @@ def test_defaults() -> None:
     assert job.state == Path("/jobs/state")
     assert job.queries[ONLY].file is None
     assert job.queries[ONLY].output.format is Format.PARQUET
-    assert job.sources["sales"].expect.sizes() == Sizes()
+    assert job.sources["sales"].expect.sizes() == StatedSizes()
     assert job.sources["sales"].unique == ()
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from tests.job.config_texts import parsed, source
 
-from slackwater.compile.promises import ColumnFacts
+from slackwater.compile.promise_checks import ColumnFacts
 from slackwater.job.inputs.footers import facts_together, file_facts
 from slackwater.job.inputs.sources import Source
 

@@ -22,7 +22,7 @@ from slackwater.cli.forecast_command import bars
 from slackwater.cli.main import DONE, main
 from slackwater.job.inputs.sources import Source
 from slackwater.job.learning.forecasts import days_of
-from slackwater.job.learning.statistics import Evidence, job_statistics
+from slackwater.job.learning.job_statistics import Evidence, job_statistics
 from slackwater.time.timeline import Timeline
 
 

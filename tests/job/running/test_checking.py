@@ -18,8 +18,8 @@ from slackwater.cli.plan_commands import PlanReport
 from slackwater.errors import PromiseError
 from slackwater.job.cycle.surprise import surprising_states
 from slackwater.job.inputs.promises import read_checked
-from slackwater.job.learning.feedback import history_of
 from slackwater.job.learning.prices import observations
+from slackwater.job.learning.row_history import history_of
 from slackwater.job.store.manifest import CHECK, Manifest
 from slackwater.spark.session import Session
 

@@ -16,11 +16,11 @@ from tests.job.room import Room
 from slackwater.errors import PromiseError
 from slackwater.job.inputs.promises import read_checked
 from slackwater.job.inputs.sources import Source, reader_options
-from slackwater.job.running.checking import Check, pending_checks, run_checks
+from slackwater.job.running.checking import SourceCheck, pending_checks, run_checks
 from slackwater.job.store.manifest import CHECK
 from slackwater.job.store.pins import FilePin
 from slackwater.job.store.store import Store
-from slackwater.spark.columns import columns_of_files
+from slackwater.spark.file_columns import columns_of_files
 from slackwater.spark.session import Session
 
 Table = dict[str, list[object]]
@@ -54,7 +54,7 @@ class Sales:
     def bring(self, name: str, rows: Table) -> None:
         write(self.directory / f"{name}.{self.config.format}", rows)
 
-    def checks(self) -> Sequence[Check]:
+    def checks(self) -> Sequence[SourceCheck]:
         """Those of a run that is pinned to all files that are new."""
         format, options = self.config.format.value, reader_options(self.config)
         bare = Source("sales", self.config, format, self.directory, ())

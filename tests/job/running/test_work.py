@@ -11,7 +11,7 @@ from tests.job.duck import Duck, without_spark
 from tests.job.room import THREE_ARRIVALS, Heard, Room, expected
 
 from slackwater.errors import UserError
-from slackwater.job.running.work import Work
+from slackwater.job.running.work import RunWork
 from slackwater.job.store.manifest import Manifest
 from slackwater.spark.session import Session
 
@@ -313,7 +313,7 @@ def test_a_static_source_stays_as_it_is(tmp_path: Path, duck: tuple[Duck, Sessio
 # --- lost states -----------------------------------------------------------------------------------------------------
 
 
-def last_work(room: Room, session: Session) -> Work:
+def last_work(room: Room, session: Session) -> RunWork:
     return room.job(session).work()
 
 

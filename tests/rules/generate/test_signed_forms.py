@@ -10,7 +10,7 @@ from slackwater.algebra.schema import Column, ColumnId
 from slackwater.algebra.types import BIGINT, INT
 from slackwater.catalog.table import table
 from slackwater.memo.memo import Memo
-from slackwater.rules.generate.rows import delta_of_filter, delta_of_project
+from slackwater.rules.generate.row_deltas import delta_of_filter, delta_of_project
 from slackwater.rules.goal import Goal
 from slackwater.rules.rule import Rule
 from slackwater.time.forms import WEIGHT

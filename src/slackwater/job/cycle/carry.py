@@ -16,7 +16,7 @@ from slackwater.job.inputs.sources import Source
 from slackwater.job.store.cycle_record import Expected
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan, Step
-from slackwater.time.sources import change_name, snapshot_name
+from slackwater.time.source_names import change_name, snapshot_name
 
 
 class Use(StrEnum):

@@ -25,7 +25,7 @@ from slackwater.job.inputs.sources import Source
 from slackwater.job.learning.prices import ClusterPrices, cluster_of, read_prices
 from slackwater.job.learning.statistics_collector import StatisticsCollector
 from slackwater.job.store.accounts import Phase, charged_to
-from slackwater.job.store.columns import fields_of
+from slackwater.job.store.column_records import fields_of
 from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.manifest import Manifest
 from slackwater.job.store.store import Store

@@ -25,7 +25,7 @@ from slackwater.job.inputs.job_sources import JobSources
 from slackwater.job.inputs.sources import Source
 from slackwater.job.learning.prices import cluster_of, read_prices
 from slackwater.job.store.accounts import Phase, charged_to
-from slackwater.job.store.columns import columns_of
+from slackwater.job.store.column_records import columns_of
 from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.cycle_record import CycleRecord, Expected, RevisionRecord, SourceColumns
 from slackwater.job.store.manifest import Manifest, now, told_apart

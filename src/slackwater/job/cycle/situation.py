@@ -11,10 +11,10 @@ from slackwater.job.cycle.conditions import Conditions
 from slackwater.job.cycle.query_analysis import Engine
 from slackwater.job.cycle.schedule import dealt_out, rescheduled, timeline_of
 from slackwater.job.cycle.surprise import surprising_arrivals, surprising_states
+from slackwater.job.inputs.changelogs import in_proportion
 from slackwater.job.inputs.job_sources import JobSources
 from slackwater.job.inputs.run_inputs import known_files
 from slackwater.job.inputs.sources import Source
-from slackwater.job.inputs.upserts import in_proportion
 from slackwater.job.learning.forecasts import arrival_of
 from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.cycle_record import CycleRecord

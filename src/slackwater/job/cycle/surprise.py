@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from slackwater.catalog.statistics import Arrival
-from slackwater.job.inputs.upserts import is_changelog
+from slackwater.job.inputs.changelogs import is_changelog
 from slackwater.job.store.manifest import StepRecord
 from slackwater.plan.plan import Purpose
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from slackwater.job.inputs.upserts import is_changelog
+from slackwater.job.inputs.changelogs import is_changelog
 from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.manifest import Manifest
 from slackwater.job.store.store import Store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from slackwater.errors import counted
 from slackwater.job.file.sections import JobConfig
-from slackwater.job.table import Table
+from slackwater.job.text_table import Table
 
 
 def job_line(config: JobConfig) -> str:

@@ -16,7 +16,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationInfo, model_validator
 
-from slackwater.catalog.stated_sizes import ROWS_UNKNOWN, Sizes
+from slackwater.catalog.stated_sizes import ROWS_UNKNOWN, StatedSizes
 from slackwater.catalog.statistics import Arrival
 from slackwater.job.file.values import (
     AMOUNTS_SCHEMA,
@@ -130,7 +130,7 @@ class ExpectConfig(Section):
         Mapping[str, Count], Field(description="How many different values a column has in the end.")
     ] = {}
 
-    def sizes(self, rows: float | None = None) -> Sizes:
+    def sizes(self, rows: float | None = None) -> StatedSizes:
         """The expectation in rows. `rows` is what percentages are of where the file does not say."""
         stated = None if self.rows is None else float(self.rows)
         total = stated if stated is not None else rows if rows is not None else ROWS_UNKNOWN
@@ -139,7 +139,7 @@ class ExpectConfig(Section):
         grown = sum(arrival.growth for arrival in arrivals.values())
         if grown > 0 and all(arriving.in_percent for arriving in self.arrives.values()):
             arrivals = {time: _scaled(arrival, total / grown) for time, arrival in arrivals.items()}
-        return Sizes(stated, arrivals, {column: float(values) for column, values in self.distinct.items()})
+        return StatedSizes(stated, arrivals, {column: float(values) for column, values in self.distinct.items()})
 
 
 def _scaled(arrival: Arrival, factor: float) -> Arrival:

@@ -128,7 +128,7 @@ def read_yaml(text: str, file: str) -> YamlFile:
         loader.dispose()
     if root is None:
         return YamlFile(file, None, {}, {})
-    reader = _Reader(file)
+    reader = _YamlReader(file)
     value = reader.read(root, ())
     if reader.mistakes:
         raise FileError(reader.mistakes)
@@ -163,7 +163,7 @@ def _syntax(error: yaml.MarkedYAMLError, text: str, file: str) -> Mistake:
 
 
 @dataclass
-class _Reader:
+class _YamlReader:
     """Walks the nodes of a file, noting places; goes on after a mistake, to find them all."""
 
     file: str
@@ -238,7 +238,7 @@ class _Reader:
 
     def _merge(self, node: MappingNode, found: dict[str, Yaml], location: Location) -> None:
         """Entries of another mapping, where there is none yet; their places are where they are written."""
-        other = _Reader(self.file, mistakes=self.mistakes, above=self.above)
+        other = _YamlReader(self.file, mistakes=self.mistakes, above=self.above)
         value = other.read(node, location)
         assert isinstance(value, dict) or self.mistakes
         for name in (value.keys() - found.keys()) if isinstance(value, dict) else ():

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from slackwater.catalog.statistics import position
-from slackwater.compile.promises import ColumnFacts, Facts, Value
+from slackwater.compile.promise_checks import ColumnFacts, Facts, Value
 from slackwater.job.file.sections import Format
 from slackwater.job.inputs.sources import Source, partitions_of, unreadable
 from slackwater.job.store.pins import FilePin

@@ -15,11 +15,11 @@ from slackwater.job.inputs.reserved import check_column_names
 from slackwater.job.inputs.row_counting import RowCounting
 from slackwater.job.inputs.sources import Source, reader_options
 from slackwater.job.store.accounts import Phase, charged_to
-from slackwater.job.store.columns import fields_of
+from slackwater.job.store.column_records import fields_of
 from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.pins import FilePin, listed
 from slackwater.job.store.store import Store
-from slackwater.spark.columns import columns_of_files, files_of_table
+from slackwater.spark.file_columns import columns_of_files, files_of_table
 
 if TYPE_CHECKING:
     from slackwater.spark.session import Session

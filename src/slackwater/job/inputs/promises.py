@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from slackwater.algebra.schema import Field
-from slackwater.compile.promises import ExactChanges, Key, KnownChanges, NotNull, PairedUpdates, Promise
+from slackwater.compile.promise_checks import ExactChanges, Key, KnownChanges, NotNull, PairedUpdates, Promise
 from slackwater.errors import StateError
 from slackwater.job.file.sections import Changes, Check, SourceConfig
 from slackwater.job.store.manifest import Record, read_record, write_record

@@ -36,7 +36,7 @@ from slackwater.job.inputs.file_rows import FileRows
 from slackwater.job.inputs.widening import is_read_as, wider
 from slackwater.job.store.pins import FilePin, listed
 from slackwater.simulation.tables import spark_type
-from slackwater.time.sources import change_name, snapshot_name
+from slackwater.time.source_names import change_name, snapshot_name
 
 BYTES_PER_ROW = 100
 """A guess for text files whose rows nobody has counted yet: never for what a run records or decides by."""

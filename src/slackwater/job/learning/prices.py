@@ -25,7 +25,7 @@ REMEMBERED = 300
 """Observations of runs that are kept, the latest ones."""
 
 
-class Seen(Record):
+class ObservationRecord(Record):
     """An observation, on disk."""
 
     bill: tuple[float, float, float, float, float, float]
@@ -33,7 +33,7 @@ class Seen(Record):
     driver: float | None = None
 
     @classmethod
-    def of(cls, told: Observation) -> Seen:
+    def of(cls, told: Observation) -> ObservationRecord:
         compute, read, write, shuffle, broadcast, fixed = told.bill
         return cls(bill=(compute, read, write, shuffle, broadcast, fixed), executors=told.executors, driver=told.driver)
 
@@ -48,9 +48,9 @@ class PricesRecord(Record):
     cluster: str
     factors: tuple[float, float, float, float, float, float]
     """By item, in parts of the built-in rates."""
-    trials: tuple[Seen, ...] = ()
+    trials: tuple[ObservationRecord, ...] = ()
     """The statements of `calibrate`."""
-    runs: tuple[Seen, ...] = ()
+    runs: tuple[ObservationRecord, ...] = ()
     """Steps of committed runs."""
 
 
@@ -84,8 +84,8 @@ class ClusterPrices:
             PricesRecord(
                 cluster=self.cluster,
                 factors=(compute, read, write, shuffle, broadcast, fixed),
-                trials=tuple(map(Seen.of, self.trials)),
-                runs=tuple(map(Seen.of, self.runs)),
+                trials=tuple(map(ObservationRecord.of, self.trials)),
+                runs=tuple(map(ObservationRecord.of, self.runs)),
             ),
         )
 

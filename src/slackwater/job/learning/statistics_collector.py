@@ -14,9 +14,9 @@ from slackwater.job.inputs.batches import SourceCounts, known_counts
 from slackwater.job.inputs.counting import Counting, SourceStatistics, is_current, shown
 from slackwater.job.inputs.job_sources import JobSources
 from slackwater.job.inputs.sources import Source
-from slackwater.job.learning.feedback import history_of
 from slackwater.job.learning.forecasts import whole_cycles
-from slackwater.job.learning.statistics import Evidence, evidence, job_statistics
+from slackwater.job.learning.job_statistics import Evidence, evidence, job_statistics
+from slackwater.job.learning.row_history import history_of
 from slackwater.job.store.accounts import Phase, charged_to
 from slackwater.job.store.pins import FilePin, listed
 from slackwater.job.store.store import Store

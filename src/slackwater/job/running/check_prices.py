@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 from slackwater.algebra.schema import Field
 from slackwater.catalog.statistics import Arrival
-from slackwater.compile.promises import bill_of
+from slackwater.compile.promise_checks import bill_of
 from slackwater.compile.upserts import bill_of as changelog_bill
 from slackwater.job.cycle.planned import Planned
 from slackwater.job.file.sections import Changes, SourceConfig
 from slackwater.job.inputs.promises import is_trusted, promises_of, trusted
-from slackwater.job.store.columns import fields_of
+from slackwater.job.store.column_records import fields_of
 from slackwater.job.store.cycle_record import CycleRecord
 from slackwater.physical.bill import Bill
 from slackwater.physical.calibration import work_in_seconds

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import pyarrow.parquet as pq
 
 from slackwater.catalog.statistics import Arrival
-from slackwater.compile.promises import (
+from slackwater.compile.promise_checks import (
     PROMISE,
     ROW,
     ColumnFacts,
@@ -66,7 +66,7 @@ LONGEST = 300
 
 
 @dataclass(frozen=True)
-class Check:
+class SourceCheck:
     """The promises of a source, to be checked of files that have arrived."""
 
     source: Source
@@ -211,7 +211,7 @@ def _insert(directory: str, query: str) -> str:
     return f"INSERT OVERWRITE DIRECTORY {quoted_text(directory)} USING parquet\n{query}"
 
 
-def pending_checks(store: Store, sources: Mapping[str, Source], pins: Sequence[Pins]) -> tuple[Check, ...]:
+def pending_checks(store: Store, sources: Mapping[str, Source], pins: Sequence[Pins]) -> tuple[SourceCheck, ...]:
     """What is to be checked before a run, given the inputs of the runs up to it."""
     checked = read_checked(store)
     return tuple(
@@ -221,7 +221,9 @@ def pending_checks(store: Store, sources: Mapping[str, Source], pins: Sequence[P
     )
 
 
-def _pending(source: Source, by_run: Sequence[Sequence[FilePin]], checked: CheckedSource | None) -> Iterator[Check]:
+def _pending(
+    source: Source, by_run: Sequence[Sequence[FilePin]], checked: CheckedSource | None
+) -> Iterator[SourceCheck]:
     promises, read_as = promises_of(source.config, source.fields), _read_as(source)
     if not promises or is_trusted(source.config):
         return
@@ -229,7 +231,7 @@ def _pending(source: Source, by_run: Sequence[Sequence[FilePin]], checked: Check
         checked = CheckedSource(promises=(), read_as=read_as, batches=())
     known = {file.pin: file for batch in checked.batches for file in batch}
     for batch in _unchecked(by_run, checked, ordered=source.is_feed):
-        check = Check(source, promises, batch, dict(known))
+        check = SourceCheck(source, promises, batch, dict(known))
         yield check
         known |= {file.pin: file for file in check.files}
 
@@ -266,7 +268,7 @@ class Offending:
 
 
 def run_checks(
-    checks: Sequence[Check],
+    checks: Sequence[SourceCheck],
     store: Store,
     session: Callable[[], Session],
     place: Path,
@@ -313,7 +315,7 @@ def _rows(directory: Path) -> list[dict[str, object]]:
     return found
 
 
-def _error(check: Check, rows: Sequence[Offending], session: Session, place: Path) -> PromiseError:
+def _error(check: SourceCheck, rows: Sequence[Offending], session: Session, place: Path) -> PromiseError:
     """Names the source, the promises, rows that break them and the files that those are in."""
     lines: list[str] = []
     for promise in dict.fromkeys(row.promise for row in rows):
@@ -331,7 +333,7 @@ def _error(check: Check, rows: Sequence[Offending], session: Session, place: Pat
     )
 
 
-def _files(check: Check, rows: Sequence[Offending], session: Session, place: Path) -> list[str]:
+def _files(check: SourceCheck, rows: Sequence[Offending], session: Session, place: Path) -> list[str]:
     """The new files that have offending rows of the first promise that is broken."""
     if len(check.batch.new) == 1:
         return [check.batch.new[0].path]

@@ -15,7 +15,7 @@ from slackwater.job.cycle.moment import at_moment
 from slackwater.job.inputs.run_inputs import pinned_inputs
 from slackwater.job.learning.regret import BatchRecord
 from slackwater.job.running.verify import Verdict, Verification
-from slackwater.job.store.columns import fields_of
+from slackwater.job.store.column_records import fields_of
 from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.manifest import Manifest, write_record
 from slackwater.spark.death import saying_if_spark_died

@@ -12,12 +12,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from slackwater.job.running.work import Work
+from slackwater.job.running.work import RunWork
 from slackwater.job.store.data_files import is_whole
 from slackwater.job.store.hadoop_crc import fits_checksums
 
 
-def damaged_states(work: Work) -> frozenset[str]:
+def damaged_states(work: RunWork) -> frozenset[str]:
     """The states among those that a run reads which do not hold what they should."""
     return frozenset(
         name
@@ -26,7 +26,7 @@ def damaged_states(work: Work) -> frozenset[str]:
     )
 
 
-def damaged_file(work: Work, name: str) -> Path | None:
+def damaged_file(work: RunWork, name: str) -> Path | None:
     """The first file of a state that is not what it was."""
     state = work.states.get(name)
     for file in state.files if state is not None else ():

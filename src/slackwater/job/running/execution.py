@@ -17,7 +17,7 @@ from slackwater.job.running.damage import damaged_file, damaged_states
 from slackwater.job.running.interrupts import interrupts_say_if_committed
 from slackwater.job.running.runner import Progress, execute
 from slackwater.job.running.verify import Verdict
-from slackwater.job.running.work import Work
+from slackwater.job.running.work import RunWork
 from slackwater.job.store.accounts import Phase, charged_to, record_attempt
 from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.manifest import Manifest
@@ -143,14 +143,14 @@ class Execution:
                 self._record_failure(work)
                 raise
 
-    def _record_failure(self, work: Work) -> None:
+    def _record_failure(self, work: RunWork) -> None:
         if not work.cycle.manifest_file(work.run).exists():  # else another process, which took our lock, has done it
             record_attempt(work.cycle, work.run, work.attempt, self.cycles.config.spark)
 
     def _record_account(self, cycle: Cycle, manifest: Manifest) -> None:
         record_attempt(cycle, manifest.run, manifest.attempt, self.cycles.config.spark, manifest.total.get("cpu_s"))
 
-    def _say_lost(self, work: Work, progress: Progress) -> None:
+    def _say_lost(self, work: RunWork, progress: Progress) -> None:
         for name in work.lost():
             where = damaged_file(work, name) or self.cycles.store.state
             progress.note(f"{where}: state {name} is missing or damaged; computing it again from its inputs")
@@ -167,14 +167,14 @@ class Execution:
         pin: bool,
         suspect: frozenset[str] = frozenset(),
         note: Callable[[str], None] = lambda _: None,
-    ) -> Work:
+    ) -> RunWork:
         sources = self.cycles.sources.of(cycle)
         pins = pinned_inputs(cycle, run, sources, pin=pin, note=note)
         if pin:
             sources = self.cycles.sources.counted(sources, files_of(pins))
         before = [manifest for number, manifest in sorted(committed.items()) if number < run]
         record = cycle.record()
-        return Work(
+        return RunWork(
             self.cycles.config,
             self.cycles.store,
             cycle,

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Protocol
 from slackwater.catalog.statistics import Arrival
 from slackwater.compile.program import Compiled
 from slackwater.errors import InternalError, StateError, UserError
+from slackwater.job.inputs.changelogs import arrival_of, changelog_name
 from slackwater.job.inputs.promises import trusted
 from slackwater.job.inputs.run_inputs import check_inputs
 from slackwater.job.inputs.sources import Source
-from slackwater.job.inputs.upserts import arrival_of, changelog_name
 from slackwater.job.running.checking import run_checks
-from slackwater.job.running.work import Target, Work
+from slackwater.job.running.work import RunWork, Target
 from slackwater.job.store.accounts import Phase, charged_to
 from slackwater.job.store.commit import commit, standing
 from slackwater.job.store.data_files import data_file, files_in, rows_of_file
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 class Progress(Protocol):
     """Who wants to know how a run goes."""
 
-    def run_begins(self, work: Work) -> None: ...
+    def run_begins(self, work: RunWork) -> None: ...
 
     def step_begins(self, name: str) -> None: ...
 
@@ -62,7 +62,7 @@ class Progress(Protocol):
 class Silent:
     """Nobody."""
 
-    def run_begins(self, work: Work) -> None:
+    def run_begins(self, work: RunWork) -> None:
         """Says nothing."""
 
     def step_begins(self, name: str) -> None:
@@ -82,7 +82,7 @@ class Silent:
 
 
 @charged_to(Phase.COMMIT)
-def execute(work: Work, session: Callable[[], Session], progress: Progress) -> Manifest:
+def execute(work: RunWork, session: Callable[[], Session], progress: Progress) -> Manifest:
     """Computes a run and commits it; when that fails, nothing of it remains."""
     started, before = now(), standing(work.cycle, work.run)
     progress.run_begins(work)
@@ -106,7 +106,7 @@ def execute(work: Work, session: Callable[[], Session], progress: Progress) -> M
     return manifest
 
 
-def _outlive_a_power_cut(work: Work) -> None:
+def _outlive_a_power_cut(work: RunWork) -> None:
     """Puts what the manifest will name on the disk: files, then every directory that may be new.
 
     Not what the run kept for itself only. On a file system of another machine, closing a file has done this already.
@@ -124,14 +124,14 @@ def _outlive_a_power_cut(work: Work) -> None:
         sync_directory(directory)
 
 
-def _is_committed(work: Work) -> bool:
+def _is_committed(work: RunWork) -> bool:
     with suppress(StateError):
         manifest = work.cycle.manifest(work.run)
         return manifest is not None and manifest.attempt == work.attempt
     return False
 
 
-def discard(work: Work) -> None:
+def discard(work: RunWork) -> None:
     """Removes what a failed attempt has written, as far as the machine lets us."""
     for path in (
         work.data,
@@ -144,7 +144,7 @@ def discard(work: Work) -> None:
 
 @charged_to(Phase.STEPS)
 def _compute(
-    work: Work, session: Callable[[], Session], progress: Progress
+    work: RunWork, session: Callable[[], Session], progress: Progress
 ) -> tuple[dict[str, Measured], dict[str, float | int | None]]:
     spark = session()
     measured: dict[str, Measured] = {}
@@ -173,14 +173,14 @@ def _compute(
     return measured, {**total, "process_cpu_s": process}
 
 
-def _check(work: Work, session: Callable[[], Session], progress: Progress | None = None) -> dict[str, Measured]:
+def _check(work: RunWork, session: Callable[[], Session], progress: Progress | None = None) -> dict[str, Measured]:
     """Checks what sources promise of what has arrived."""
     reporter = progress or Silent()
     return run_checks(work.checks, work.store, session, work.data, reporter.step_begins, reporter.step_ends)
 
 
 def _manifest(
-    work: Work, started: str, measured: Mapping[str, Measured], total: dict[str, float | int | None]
+    work: RunWork, started: str, measured: Mapping[str, Measured], total: dict[str, float | int | None]
 ) -> Manifest:
     states: dict[str, StateRecord] = {}
     steps = [check.record(measured[check.name], work.plan.factors) for check in work.checks]
@@ -225,7 +225,7 @@ def _manifest(
     )
 
 
-def _arrival(work: Work, source: Source, states: Mapping[str, StateRecord]) -> Arrival:
+def _arrival(work: RunWork, source: Source, states: Mapping[str, StateRecord]) -> Arrival:
     """What a source brought; of upserts as the run has found out."""
     if source.upserts is None:
         return source.arrival(work.pins[-1].get(source.name, ()))
@@ -237,7 +237,7 @@ def _kinds(arrival: Arrival) -> tuple[float, float, float]:
     return arrival.inserts, arrival.updates, arrival.deletes
 
 
-def _answer(work: Work, query: str, files: tuple[DataFile, ...], measured: Measured | None) -> OutputRecord:
+def _answer(work: RunWork, query: str, files: tuple[DataFile, ...], measured: Measured | None) -> OutputRecord:
     if query in work.standing:
         return work.standing[query]
     rows = sum(file.rows or 0 for file in files) if all(file.rows is not None for file in files) else None
@@ -247,7 +247,7 @@ def _answer(work: Work, query: str, files: tuple[DataFile, ...], measured: Measu
 
 
 def _step_record(
-    work: Work,
+    work: RunWork,
     compiled: Compiled,
     rows_read: Mapping[str, float],
     rows: int | None,
@@ -275,7 +275,7 @@ def _step_record(
     )
 
 
-def _files(target: Target, work: Work) -> tuple[DataFile, ...]:
+def _files(target: Target, work: RunWork) -> tuple[DataFile, ...]:
     """The data files that a step has left, named from the state directory or, for answers, where they lie."""
     directory = target.directory
     if not (directory / "_SUCCESS").exists():

@@ -21,7 +21,7 @@ from slackwater.job.running.answers import options_to_read
 from slackwater.job.store.answer_directory import AnswerDirectory
 from slackwater.job.store.manifest import Manifest, OutputRecord
 from slackwater.job.store.pins import Pins
-from slackwater.job.table import Table, paragraph
+from slackwater.job.text_table import Table, paragraph
 from slackwater.spark.answer import compute
 from slackwater.spark.compare import Difference, Row, difference
 from slackwater.spark.metrics import measuring

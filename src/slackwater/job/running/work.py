@@ -21,11 +21,11 @@ from slackwater.compile.views import Files, view_of_files
 from slackwater.job.cycle.moment import view_in_cycle
 from slackwater.job.cycle.text_plans import text_name
 from slackwater.job.file.sections import JobConfig, JobQuery
+from slackwater.job.inputs.changelogs import IMAGES, Changelog, changelogs
+from slackwater.job.inputs.changelogs import views as views_of_upserts
 from slackwater.job.inputs.sources import Source
-from slackwater.job.inputs.upserts import IMAGES, Changelog, changelogs
-from slackwater.job.inputs.upserts import views as views_of_upserts
 from slackwater.job.running.answers import options_to_write
-from slackwater.job.running.checking import Check, pending_checks
+from slackwater.job.running.checking import SourceCheck, pending_checks
 from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.data_files import all_whole, files_beside
 from slackwater.job.store.manifest import Manifest, OutputRecord, StateRecord
@@ -35,7 +35,7 @@ from slackwater.physical.model import EngineCost
 from slackwater.plan.plan import Plan, Purpose, Step
 from slackwater.spark.session import LOCAL_PARTITIONS, SPARKS_PARTITIONS
 from slackwater.spark.statements import Task
-from slackwater.time.sources import change_name, snapshot_name
+from slackwater.time.source_names import change_name, snapshot_name
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Target:
 
 
 @dataclass
-class Work:
+class RunWork:
     """A run, worked out: what is to be computed and what is not.
 
     `pins` are those of the runs up to this one, `committed` the manifests of those before it.
@@ -241,7 +241,7 @@ class Work:
         return [name for name, target in self.targets.items() if target.recomputed and name in self.states]
 
     @cached_property
-    def checks(self) -> tuple[Check, ...]:
+    def checks(self) -> tuple[SourceCheck, ...]:
         """The promises of sources that are to be checked first."""
         return pending_checks(self.store, self.sources, self.pins)
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from slackwater.errors import Place, StateError
-from slackwater.job.store.columns import Columns
+from slackwater.job.store.column_records import Columns
 from slackwater.job.store.cycle_record import CycleRecord, PinsRecord, RevisionRecord
 from slackwater.job.store.disk import write_text
 from slackwater.job.store.lock import JobLock

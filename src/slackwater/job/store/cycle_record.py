@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from pydantic import Field
 
-from slackwater.job.store.columns import Columns
+from slackwater.job.store.column_records import Columns
 from slackwater.job.store.manifest import Record
 from slackwater.job.store.pins import FilePin
 from slackwater.plan.plan import ONLY

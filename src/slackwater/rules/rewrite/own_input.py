@@ -26,19 +26,19 @@ from slackwater.algebra.relation import (
 from slackwater.algebra.scalar import NULL, Scalar, call, case_when, conjunction, equality, literal, reference
 from slackwater.algebra.schema import Column
 from slackwater.rules.declare import rewrites
-from slackwater.rules.explore.aggregates import in_two_steps, may_go_early
+from slackwater.rules.explore.split_aggregates import in_two_steps, may_go_early
 from slackwater.rules.match import Match
 from slackwater.rules.rewrite.shapes import (
     Grouped,
     InnerJoins,
-    Source,
+    LeafRows,
     grouped,
     inner_joins,
     joined,
+    leaf_rows,
     made,
     present,
     same_rows,
-    source,
 )
 
 _OVER_A_PARTITION = frozenset(("sum", "count", "min", "max", "avg"))
@@ -98,23 +98,23 @@ def own_inputs(joins: InnerJoins) -> Iterator[OwnInput]:
         inner = inner_joins(group.aggregate.input) if group is not None else None
         if group is None or inner is None or len(inner.leaves) >= len(joins.leaves):
             continue
-        sources = [source(below) for below in inner.leaves]
-        found = _assigned(sources, [other for other in joins.leaves if other is not leaf])
+        wanted_rows = [leaf_rows(below) for below in inner.leaves]
+        found = _assigned(wanted_rows, [other for other in joins.leaves if other is not leaf])
         if found is not None and (own := _own_input(joins, leaf, group, inner, found)) is not None:
             yield own
 
 
-Pair = tuple[Source, Relation, Source]
+Pair = tuple[LeafRows, Relation, LeafRows]
 """A leaf of the aggregate's input, the leaf outside that is the same rows, and that one taken apart."""
 
 
-def _assigned(sources: list[Source], leaves: list[Relation]) -> list[Pair] | None:
+def _assigned(wanted_rows: list[LeafRows], leaves: list[Relation]) -> list[Pair] | None:
     """For each source another leaf with the same rows."""
-    if not sources:
+    if not wanted_rows:
         return []
-    wanted, *rest = sources
+    wanted, *rest = wanted_rows
     for leaf in leaves:
-        found = source(leaf)
+        found = leaf_rows(leaf)
         if wanted.tests == found.tests and same_rows(wanted.rows, found.rows):
             others = _assigned(rest, [other for other in leaves if other is not leaf])
             if others is not None:

@@ -35,7 +35,7 @@ from slackwater.algebra.scalar import (
 )
 from slackwater.algebra.schema import Column
 from slackwater.rules.declare import rewrites
-from slackwater.rules.explore.aggregates import is_padded_to_null, met_by
+from slackwater.rules.explore.split_aggregates import is_padded_to_null, met_by
 from slackwater.rules.match import Match
 from slackwater.rules.rewrite.shapes import all_true, made, may_move
 

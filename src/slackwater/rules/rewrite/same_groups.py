@@ -30,15 +30,15 @@ from slackwater.rules.match import Match
 from slackwater.rules.rewrite.shapes import (
     Grouped,
     InnerJoins,
-    Source,
+    LeafRows,
     all_true,
     grouped,
     inner_joins,
     joined,
+    leaf_rows,
     made,
     present,
     same_rows,
-    source,
 )
 
 _NULL_OF_NOTHING = frozenset(("sum", "min", "max", "avg", "count"))
@@ -49,7 +49,7 @@ class Side:
     """One of two aggregates: as it stands in the query, its input taken apart, and its keys among the input's rows."""
 
     group: Grouped
-    input: Source
+    input: LeafRows
 
     @property
     def keys(self) -> tuple[Column, ...]:
@@ -57,7 +57,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Together:
+class MergedAggregates:
     """Both aggregates as one: the rows of it, and the columns of each side in terms of it."""
 
     rows: Aggregate
@@ -68,7 +68,7 @@ class Together:
 
 def _side(relation: Relation) -> Side | None:
     group = grouped(relation)
-    return None if group is None else Side(group, source(group.aggregate.input))
+    return None if group is None else Side(group, leaf_rows(group.aggregate.input))
 
 
 def _pairs(one: Side, other: Side, joins: InnerJoins) -> bool:
@@ -85,7 +85,7 @@ def _pairs(one: Side, other: Side, joins: InnerJoins) -> bool:
     return True
 
 
-def _together(one: Side, other: Side) -> Together | None:
+def _merged(one: Side, other: Side) -> MergedAggregates | None:
     """The one aggregate that says what both say."""
     sides = (one, other)
     base = max((side.input.rows for side in sides), key=lambda rows: len(rows.columns))
@@ -126,7 +126,9 @@ def _together(one: Side, other: Side) -> Together | None:
             calls[count] = AggregateCall("count", (), t.BIGINT, filter=test)
             there.append(greater(reference(count), literal(0)))
         meanings.append(values)
-    return Together(Aggregate(rows, keys, tuple(calls.items())), (meanings[0], meanings[1]), (there[0], there[1]))
+    return MergedAggregates(
+        Aggregate(rows, keys, tuple(calls.items())), (meanings[0], meanings[1]), (there[0], there[1])
+    )
 
 
 def _meant(side: Side, values: Mapping[Column, Scalar]) -> dict[Column, Scalar]:
@@ -146,7 +148,7 @@ def aggregates_of_the_same_rows(_: Match, node: Join) -> Iterator[Relation]:
         for other_leaf, other in sides[position + 1 :]:
             if joins is None or one is None or other is None or not _pairs(one, other, joins):
                 continue
-            both = _together(one, other)
+            both = _merged(one, other)
             if both is None:
                 continue
             values = _meant(one, both.meanings[0]) | _meant(other, both.meanings[1])
@@ -179,7 +181,7 @@ def padded_aggregate_of_the_same_rows(_: Match, node: Join) -> Iterator[Relation
         return
     for leaf in joins.leaves:
         one = _side(leaf)
-        both = _together(one, other) if one is not None and _pairs(one, other, wide) else None
+        both = _merged(one, other) if one is not None and _pairs(one, other, wide) else None
         if one is None or both is None:
             continue
         values = _meant(one, both.meanings[0])
@@ -193,7 +195,7 @@ def padded_aggregate_of_the_same_rows(_: Match, node: Join) -> Iterator[Relation
         yield Project(whole, tuple((c, (values | padded).get(c, reference(c))) for c in node.columns))
 
 
-def _or_null(value: Scalar, both: Together, column: Column, side: Side) -> Scalar:
+def _or_null(value: Scalar, both: MergedAggregates, column: Column, side: Side) -> Scalar:
     """A column of the right side: null where the group has no rows of it, or a null among its keys."""
     known = present(both.rows.keys, both.rows)
     named = side.group.meanings[column].column

@@ -163,7 +163,7 @@ def grouped(relation: Relation) -> Grouped | None:
 
 
 @dataclass(frozen=True)
-class Source:
+class LeafRows:
     """A leaf as rows of a relation that pass some tests, under names of its own."""
 
     rows: Relation
@@ -176,7 +176,7 @@ class Source:
         return next((name for name, source in self.names.items() if source == column), None)
 
 
-def source(leaf: Relation) -> Source:
+def leaf_rows(leaf: Relation) -> LeafRows:
     """A leaf without its renamings and filters."""
     names = {column: column for column in leaf.columns}
     tests: list[Scalar] = []
@@ -195,7 +195,7 @@ def source(leaf: Relation) -> Source:
             names = {name: plain[column] for name, column in names.items()}
             tests = [part.rename(plain) for part in tests]
         leaf = leaf.input
-    return Source(leaf, frozenset(tests), names)
+    return LeafRows(leaf, frozenset(tests), names)
 
 
 def same_rows(one: Relation, other: Relation) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from slackwater.algebra.predicates import Constant
 from slackwater.catalog.forecast import forecast
-from slackwater.catalog.stated_sizes import Sizes, statistics
+from slackwater.catalog.stated_sizes import StatedSizes, statistics
 from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
 from slackwater.catalog.table import Catalog
 from slackwater.job.inputs.batches import Batch
@@ -69,10 +69,10 @@ def job_statistics(
     return {name: _spread(table, counted.get(name)) for name, table in by_name.items()}
 
 
-def _sizes(source: Source, size_evidence: Evidence, timeline: Timeline) -> Sizes:
+def _sizes(source: Source, size_evidence: Evidence, timeline: Timeline) -> StatedSizes:
     stated = source.config.expect.sizes(size_evidence.present or None)
     if not source.changing:
-        return Sizes(size_evidence.present or stated.rows, {}, stated.distinct)
+        return StatedSizes(size_evidence.present or stated.rows, {}, stated.distinct)
     if stated.arrives:
         return replace(stated, rows=None)
     total = stated.rows
@@ -87,7 +87,7 @@ def _sizes(source: Source, size_evidence: Evidence, timeline: Timeline) -> Sizes
     for time, arrival, share in zip(timeline.times, expected, shares, strict=True):
         arrives[time] = _scaled(arrival, total * share, present)
         present += arrives[time].growth
-    return Sizes(None, arrives, stated.distinct)
+    return StatedSizes(None, arrives, stated.distinct)
 
 
 def _shares(expected: Sequence[float]) -> list[float]:

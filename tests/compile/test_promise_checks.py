@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slackwater.catalog.statistics import Arrival
-from slackwater.compile.promises import (
+from slackwater.compile.promise_checks import (
     MOST_SENT,
     ColumnFacts,
     ExactChanges,

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.job.inputs.test_upserts import Upserting
+from tests.job.inputs.test_changelogs import Upserting
 from tests.job.room import Room, Row
 from tests.job.upserted import UPSERTS, delete, delivered, history, upsert
 

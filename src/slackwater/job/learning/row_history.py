@@ -12,7 +12,7 @@ from slackwater.job.learning.forecasts import arrival_of
 from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.manifest import Manifest
 from slackwater.job.store.store import Store
-from slackwater.rows.feedback import Day, History, Seen
+from slackwater.rows.feedback import Day, History, RowCount
 from slackwater.rows.learning import DAYS
 
 
@@ -35,7 +35,7 @@ def _day(manifests: list[Manifest]) -> Day:
     return Day(
         {name: tuple(arrival_of(name, manifest) for manifest in manifests) for name in sources},
         tuple(
-            Seen(step.subject, float(step.rows))
+            RowCount(step.subject, float(step.rows))
             for manifest in manifests
             for step in manifest.steps
             if step.subject is not None and step.rows is not None

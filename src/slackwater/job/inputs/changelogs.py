@@ -28,7 +28,7 @@ from slackwater.job.store.pins import FilePin
 from slackwater.physical.bill import EVEN, Bill
 from slackwater.plan.plan import Purpose, Step
 from slackwater.time.forms import WEIGHT
-from slackwater.time.sources import change_name, snapshot_name
+from slackwater.time.source_names import change_name, snapshot_name
 
 IMAGES = 2
 """The rows of a change that a record may make: the one that goes and the one that comes."""

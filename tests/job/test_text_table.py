@@ -13,7 +13,7 @@ from slackwater.algebra.types import Type
 from slackwater.cli.main import DONE, main
 from slackwater.job.history import History
 from slackwater.job.running.verify import Verdict
-from slackwater.job.table import Table
+from slackwater.job.text_table import Table
 from slackwater.spark.compare import Difference
 
 HOSTILE = '<script>alert("x")</script>'

@@ -1,7 +1,7 @@
-"""Join orders: every way to split a cluster of inner joins into connected parts.
+"""Join orders: every way to split a join graph into connected parts.
 
-A cluster is a tree of inner joins with narrowing projections between them. Its leaves are numbered; a subset of them is
-a bit mask. Each connected subset is one group, however it was put together, with just the columns that something
+A join graph is a tree of inner joins with narrowing projections between them. Its leaves are numbered; a subset of them
+is a bit mask. Each connected subset is one group, however it was put together, with just the columns that something
 outside the subset still reads. Above `FULL_ENUMERATION` leaves only a greedy order joins the one that was written.
 """
 
@@ -24,7 +24,7 @@ MOST_LEAVES = 24
 
 
 @dataclass(frozen=True)
-class Cluster:
+class JoinGraph:
     """Inner joins taken apart: leaves, predicates, and the columns that are wanted in the end."""
 
     leaves: tuple[GroupLeaf, ...]
@@ -70,8 +70,8 @@ class Cluster:
                 yield left, right
 
 
-def cluster_of(match: Match, top: Join, wanted: frozenset[Column]) -> Cluster | None:
-    """The cluster below an inner join, seen through projections that only drop columns."""
+def join_graph(match: Match, top: Join, wanted: frozenset[Column]) -> JoinGraph | None:
+    """The join graph below an inner join, seen through projections that only drop columns."""
     leaves: list[GroupLeaf] = []
     conditions: list[Scalar] = []
 
@@ -96,7 +96,7 @@ def cluster_of(match: Match, top: Join, wanted: frozenset[Column]) -> Cluster | 
     if not all(c in owner for p in conditions for c in p.columns):
         return None
     predicates = tuple((p, sum(1 << i for i in {owner[c] for c in p.columns})) for p in dict.fromkeys(conditions))
-    return Cluster(tuple(leaves), predicates, wanted)
+    return JoinGraph(tuple(leaves), predicates, wanted)
 
 
 def _narrows(node: Relation) -> bool:
@@ -104,7 +104,7 @@ def _narrows(node: Relation) -> bool:
 
 
 def _is_inside(match: Match) -> bool:
-    """Whether a larger cluster covers this join: an inner join reads it, or reads a narrowing of it."""
+    """Whether a larger join graph covers this join: an inner join reads it, or reads a narrowing of it."""
     for reader_group, reader in match.memo.readers(match.group):
         if _narrows(reader):
             if any(_is_inner(above) for _, above in match.memo.readers(reader_group)):
@@ -140,10 +140,10 @@ def _top(match: Match) -> Join | None:
 class _Orders:
     """Gives each connected subset its group, and each group its expressions."""
 
-    def __init__(self, memo: Memo, cluster: Cluster) -> None:
+    def __init__(self, memo: Memo, graph: JoinGraph) -> None:
         self.memo = memo
-        self.cluster = cluster
-        self.groups: dict[int, GroupLeaf] = {1 << i: leaf for i, leaf in enumerate(cluster.leaves)}
+        self.graph = graph
+        self.groups: dict[int, GroupLeaf] = {1 << i: leaf for i, leaf in enumerate(graph.leaves)}
 
     def group(self, subset: int, splits: list[tuple[int, int]]) -> GroupLeaf:
         if subset not in self.groups:
@@ -160,48 +160,48 @@ class _Orders:
             JoinKind.INNER,
             self.groups[left],
             self.groups[right],
-            conjunction(self.cluster.condition(left, right)),
+            conjunction(self.graph.condition(left, right)),
         )
-        needed = self.cluster.needed(subset)
+        needed = self.graph.needed(subset)
         if set(needed) == set(joined.columns):
             return joined
         return Project(self.memo.insert(joined), tuple((c, reference(c)) for c in needed))
 
 
-def _small_to_large(cluster: Cluster) -> Iterator[int]:
-    return iter(sorted(range(1, cluster.everything + 1), key=lambda s: (s.bit_count(), s)))
+def _small_to_large(graph: JoinGraph) -> Iterator[int]:
+    return iter(sorted(range(1, graph.everything + 1), key=lambda s: (s.bit_count(), s)))
 
 
-def _all_orders(memo: Memo, cluster: Cluster) -> Iterator[Relation]:
-    orders = _Orders(memo, cluster)
-    for subset in _small_to_large(cluster):
-        if subset & (subset - 1) == 0 or not cluster.is_connected(subset):
+def _all_orders(memo: Memo, graph: JoinGraph) -> Iterator[Relation]:
+    orders = _Orders(memo, graph)
+    for subset in _small_to_large(graph):
+        if subset & (subset - 1) == 0 or not graph.is_connected(subset):
             continue
-        splits = list(cluster.splits(subset))
-        if subset == cluster.everything:
+        splits = list(graph.splits(subset))
+        if subset == graph.everything:
             yield from (orders.way(subset, *split) for split in splits)
         else:
             orders.group(subset, splits)
 
 
-def _greedily(memo: Memo, cluster: Cluster) -> Iterator[Relation]:
+def _greedily(memo: Memo, graph: JoinGraph) -> Iterator[Relation]:
     """One greedy order: by a key where there is one, what never changes first, what is filtered before what is not.
 
     Where a row meets many, as sales meet stock by item, an early join may have more rows than any engine can hold.
     """
-    orders = _Orders(memo, cluster)
-    parts = [1 << i for i in range(len(cluster.leaves))]
-    filtered = sum(1 << i for i, leaf in enumerate(cluster.leaves) if _is_filtered(memo, leaf))
+    orders = _Orders(memo, graph)
+    parts = [1 << i for i in range(len(graph.leaves))]
+    filtered = sum(1 << i for i, leaf in enumerate(graph.leaves) if _is_filtered(memo, leaf))
 
     def moves(part: int) -> int:
         tables = 0
-        for i, leaf in enumerate(cluster.leaves):
+        for i, leaf in enumerate(graph.leaves):
             if part >> i & 1:
                 tables |= memo[leaf.group].tables
         return tables.bit_count()
 
     def by_key(left: int, right: int) -> bool:
-        condition = conjunction(cluster.condition(left, right))
+        condition = conjunction(graph.condition(left, right))
         join = Join(JoinKind.INNER, orders.groups[left], orders.groups[right], condition)
         return any(
             side.known.is_unique(matched_columns(join, side)) for side in (orders.groups[left], orders.groups[right])
@@ -212,12 +212,12 @@ def _greedily(memo: Memo, cluster: Cluster) -> Iterator[Relation]:
         return not by_key(*pair), moves(both), not both & filtered, both.bit_count(), pair
 
     while len(parts) > 1:
-        pairs = [(a, b) for i, a in enumerate(parts) for b in parts[i + 1 :] if cluster.condition(a, b)]
+        pairs = [(a, b) for i, a in enumerate(parts) for b in parts[i + 1 :] if graph.condition(a, b)]
         if not pairs:
             return
         left, right = min(pairs, key=worth)
         subset = left | right
-        if subset == cluster.everything:
+        if subset == graph.everything:
             yield orders.way(subset, left, right)
             return
         orders.group(subset, [(left, right)])
@@ -234,7 +234,7 @@ def _is_filtered(memo: Memo, leaf: GroupLeaf) -> bool:
 
 @explores(Relation)
 def enumerate_join_orders(match: Match, node: Relation) -> Iterator[Relation]:
-    """(A ⋈ B) ⋈ C  =  A ⋈ (B ⋈ C)  =  …      every split of a connected cluster into connected parts
+    """(A ⋈ B) ⋈ C  =  A ⋈ (B ⋈ C)  =  …      every split of a connected graph into connected parts
 
     Inner joins commute and associate. No order with a cross product is added: the written one stays for that. Columns
     that a projection right above does not read are dropped as soon as nothing else reads them.
@@ -244,13 +244,13 @@ def enumerate_join_orders(match: Match, node: Relation) -> Iterator[Relation]:
     if top is None or ((_is_inner(node) or _narrows(node)) and _is_inside(match)):
         return
     wanted = node.used if isinstance(node, Project) else frozenset(match.memo[match.group].columns)
-    cluster = cluster_of(match, top, wanted)
-    if cluster is None or len(cluster.leaves) < 3 or not cluster.is_connected(cluster.everything):
+    graph = join_graph(match, top, wanted)
+    if graph is None or len(graph.leaves) < 3 or not graph.is_connected(graph.everything):
         return
-    if len(cluster.leaves) <= FULL_ENUMERATION:
-        ways = _all_orders(match.memo, cluster)
+    if len(graph.leaves) <= FULL_ENUMERATION:
+        ways = _all_orders(match.memo, graph)
     else:
-        ways = _greedily(match.memo, cluster)
+        ways = _greedily(match.memo, graph)
     for way in ways:
         joined = way.input if isinstance(way, Project) else way
         yield replace(node, input=joined) if isinstance(node, Project) else way

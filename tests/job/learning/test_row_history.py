@@ -12,7 +12,7 @@ from tests.job.room import Room
 
 from slackwater.catalog.statistics import Arrival
 from slackwater.job.job import Job
-from slackwater.job.learning.feedback import history_of
+from slackwater.job.learning.row_history import history_of
 from slackwater.job.store.manifest import StepRecord
 from slackwater.plan.explain import explain
 from slackwater.spark.session import Session

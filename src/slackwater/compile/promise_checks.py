@@ -64,7 +64,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Effort:
+class CheckVolume:
     """How many rows a check handles: read from files, sent to every worker, looked up there, brought together.
 
     `hashed` are values, of all columns.
@@ -105,7 +105,7 @@ class Promise(Protocol):
     def proven_by(self, facts: Facts) -> bool:
         """Whether what the footers of new files say is enough to know that they keep it."""
 
-    def effort(self, arrival: Arrival, earlier: float) -> Effort:
+    def volume(self, arrival: Arrival, earlier: float) -> CheckVolume:
         """What a check handles, for an arrival beside so many earlier rows."""
 
 
@@ -135,8 +135,8 @@ class NotNull:
     def proven_by(self, facts: Facts) -> bool:
         return all(column in facts and not facts[column].nulls for column in self.columns)
 
-    def effort(self, arrival: Arrival, earlier: float) -> Effort:
-        return Effort(read=arrival.changes)
+    def volume(self, arrival: Arrival, earlier: float) -> CheckVolume:
+        return CheckVolume(read=arrival.changes)
 
 
 @dataclass(frozen=True)
@@ -175,13 +175,13 @@ class Key:
     def proven_by(self, facts: Facts) -> bool:
         return False
 
-    def effort(self, arrival: Arrival, earlier: float) -> Effort:
+    def volume(self, arrival: Arrival, earlier: float) -> CheckVolume:
         new, added = arrival.changes, arrival.inserts + arrival.updates
         if not earlier:
-            return Effort(read=new, grouped=new)
+            return CheckVolume(read=new, grouped=new)
         if added > MOST_SENT:
-            return Effort(read=2 * new + earlier, probed=earlier, grouped=2 * new + earlier)
-        return Effort(read=2 * new + earlier, sent=added, probed=earlier, grouped=new)
+            return CheckVolume(read=2 * new + earlier, probed=earlier, grouped=2 * new + earlier)
+        return CheckVolume(read=2 * new + earlier, sent=added, probed=earlier, grouped=new)
 
 
 @dataclass(frozen=True)
@@ -203,8 +203,8 @@ class KnownChanges:
     def proven_by(self, facts: Facts) -> bool:
         return _only(facts, (*ADDING, *TAKING))
 
-    def effort(self, arrival: Arrival, earlier: float) -> Effort:
-        return Effort(read=arrival.changes)
+    def volume(self, arrival: Arrival, earlier: float) -> CheckVolume:
+        return CheckVolume(read=arrival.changes)
 
 
 @dataclass(frozen=True)
@@ -241,12 +241,12 @@ class ExactChanges:
     def proven_by(self, facts: Facts) -> bool:
         return _only(facts, ADDING)
 
-    def effort(self, arrival: Arrival, earlier: float) -> Effort:
+    def volume(self, arrival: Arrival, earlier: float) -> CheckVolume:
         taken, probed = arrival.updates + arrival.deletes, arrival.changes + earlier
         read, hashed = arrival.changes + probed, 0.0 if self.has_key else len(self.meets_by) * (taken + probed)
         if taken > MOST_SENT:
-            return Effort(read=read, probed=probed, grouped=3 * taken + probed, hashed=hashed)
-        return Effort(read=read, sent=taken, probed=probed, grouped=2 * taken, hashed=hashed)
+            return CheckVolume(read=read, probed=probed, grouped=3 * taken + probed, hashed=hashed)
+        return CheckVolume(read=read, sent=taken, probed=probed, grouped=2 * taken, hashed=hashed)
 
 
 @dataclass(frozen=True)
@@ -278,8 +278,8 @@ class PairedUpdates:
     def proven_by(self, facts: Facts) -> bool:
         return _only(facts, ("insert",)) or _only(facts, ("delete",))
 
-    def effort(self, arrival: Arrival, earlier: float) -> Effort:
-        return Effort(read=arrival.changes, grouped=2 * arrival.updates)
+    def volume(self, arrival: Arrival, earlier: float) -> CheckVolume:
+        return CheckVolume(read=arrival.changes, grouped=2 * arrival.updates)
 
 
 # --- prices ----------------------------------------------------------------------------------------------------------
@@ -288,16 +288,16 @@ class PairedUpdates:
 def bill_of(promise: Promise, widths: Mapping[str, float], arrival: Arrival, earlier: float) -> Bill:
     """What a check of an arrival beside so many earlier rows costs by the built-in rates."""
     rates, prices = Rates(), Prices()
-    effort = promise.effort(arrival, earlier)
+    volume = promise.volume(arrival, earlier)
     width = sum(widths.get(column, STRING) for column in promise.reads)
-    size = effort.read * width
+    size = volume.read * width
     return Bill(
-        compute=rates.probe * effort.probed
-        + rates.compute * effort.hashed
-        + (rates.group + rates.merge) * effort.grouped,
-        read=rates.read * effort.read + (rates.read_byte + prices.io * rates.compressed) * size,
-        shuffle=(rates.shuffle + prices.network * width) * effort.grouped,
-        broadcast=rates.broadcast * effort.sent,
+        compute=rates.probe * volume.probed
+        + rates.compute * volume.hashed
+        + (rates.group + rates.merge) * volume.grouped,
+        read=rates.read * volume.read + (rates.read_byte + prices.io * rates.compressed) * size,
+        shuffle=(rates.shuffle + prices.network * width) * volume.grouped,
+        broadcast=rates.broadcast * volume.sent,
     )
 
 
