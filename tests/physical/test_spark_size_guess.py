@@ -10,9 +10,9 @@ from slackwater.algebra import types as t
 from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Limit, Project, Relation, Scan, Union
 from slackwater.algebra.scalar import equality, greater, literal, reference
 from slackwater.algebra.schema import Column, ColumnId, Field, TableSchema
-from slackwater.physical.spark_size_guess import seems_small
 from slackwater.physical.model import EngineCost
 from slackwater.physical.operators import Operator
+from slackwater.physical.spark_size_guess import seems_small
 from slackwater.rows.estimate import Estimate
 
 MILLION = 1_000_000.0

@@ -27,7 +27,6 @@ from slackwater.algebra.relation import (
 from slackwater.algebra.scalar import Scalar
 from slackwater.algebra.types import BIGINT, sum_type
 from slackwater.physical.broadcast import BroadcastLimit
-from slackwater.physical.spark_size_guess import seems_small
 from slackwater.physical.distribution import Columns
 from slackwater.physical.operators import (
     REDUCES,
@@ -39,6 +38,7 @@ from slackwater.physical.operators import (
     reducer,
 )
 from slackwater.physical.rates import Rates
+from slackwater.physical.spark_size_guess import seems_small
 from slackwater.rows.estimate import Estimate, Rows
 from slackwater.rows.join_selectivity import has_equality
 from slackwater.rows.width import row_width, type_width

@@ -7,7 +7,7 @@ deliveries, of all runs and all queries, are planned together: what one computes
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -115,12 +115,12 @@ def choose_plan(
     while True:
         rest = _Rest(done + 1, kept, past.steps if past is not None else ())
         write = partial(_written, cells=cells, model=settings.model, objective=objective, rest=rest, runs=timeline.last)
-        best = proposals(cells, deliveries, timeline, settings, rest.start)
-        written = min(map(write, best), key=lambda each: objective.rank(each.cost))
+        propose = partial(proposals, cells, deliveries, timeline, settings, rest.start)
+        written = _cheapest(map(write, propose()), objective)
         if not (lacking := rest.lacking(written.steps)):
             break
         kept = {key: step for key, step in kept.items() if step.name not in lacking}
-    (batch,) = map(write, proposals(cells, deliveries, timeline, settings, rest.start, batch=True))
+    batch = _cheapest(map(write, propose(batch=True)), objective)
     if objective.rank(batch.cost) <= objective.rank(written.cost) and not settings.keeping:
         written = batch
     chosen = time.thread_time()
@@ -169,8 +169,9 @@ def _text_cost(
     cells = _cells(exploration.memo, statistics, settings)
     objective = checked(settings.objective_of(timeline), timeline.last)
     deliveries = _deliveries(exploration, cells, timeline, rest.run - 1)
-    (chosen,) = proposals(cells, deliveries, timeline, settings, rest.start, batch=True)
-    batch = _written(chosen, cells=cells, model=settings.model, objective=objective, rest=rest, runs=timeline.last)
+    write = partial(_written, cells=cells, model=settings.model, objective=objective, rest=rest, runs=timeline.last)
+    best = proposals(cells, deliveries, timeline, settings, rest.start, batch=True)
+    batch = _cheapest(map(write, best), objective)
     (cost, *_) = objective.rank(batch.cost)
     if not isinstance(settings.model, EngineCost):
         return cost
@@ -245,6 +246,11 @@ class _Written:
     steps: tuple[Step, ...]
     statements: tuple[tuple[Step, Statement], ...]
     cost: Vector
+
+
+def _cheapest(plans: Iterable[_Written], objective: Objective) -> _Written:
+    """The first of the cheapest plans by the price of their statements."""
+    return min(plans, key=lambda plan: objective.rank(plan.cost))
 
 
 def _written(

@@ -12,7 +12,7 @@ from slackwater.search.cells import Cells
 from slackwater.search.choose import Choice, Chooser, Computed, Forced, Given
 from slackwater.search.objective import early_is_best
 from slackwater.search.share import Sharing
-from slackwater.search.space import Considered, Key, Space, Start
+from slackwater.search.space import Counted, Key, Space, Start
 from slackwater.time.timeline import Timeline
 
 
@@ -22,13 +22,14 @@ def open_space(
     timeline: Timeline,
     settings: Options,
     *,
-    considered: Considered = Considered.ALL,
+    batch: bool = False,
+    counted: Counted = Counted.ALL,
     start: Start | None = None,
 ) -> Chooser:
     """Everything that could compute the deliveries, with its costs; nothing is shared yet."""
     objective = settings.objective_of(timeline)
     early = early_is_best(objective)
-    space = Space(cells, timeline, settings.model, considered=considered, early_is_best=early, start=start)
+    space = Space(cells, timeline, settings.model, batch=batch, counted=counted, early_is_best=early, start=start)
     return Chooser(space, objective, [space.node(*delivery.key) for delivery in deliveries])
 
 
@@ -51,23 +52,21 @@ def proposals(
     *,
     batch: bool = False,
 ) -> tuple[ProposedPlan, ...]:
-    """The cheapest plan for all deliveries together; as batch, each from scratch at its own run.
+    """The cheapest plans for all deliveries together; as batch, each from scratch at its own run.
 
-    And plans that may cost less once states are partitioned by key, which is decided when they are written: where some
-    table is too large to be sent, the best if states were partitioned as their readers ask; where some query keeps
-    nothing, the best in which all keep something.
+    The first takes all rows as counted. Where some table is too large to be broadcast, a second takes only sources and
+    states as counted, and states as partitioned by the keys that their readers ask for. Where some query keeps nothing,
+    a third is the best in which all keep something.
     """
-    open_with = partial(open_space, cells, deliveries, timeline, settings, start=start)
-    chooser = open_with(considered=Considered.BATCH if batch else Considered.ALL)
+    open_with = partial(open_space, cells, deliveries, timeline, settings, batch=batch, start=start)
+    chooser = open_with()
     sharing = _shared(chooser, settings)
     free = _made(chooser, sharing, deliveries, {})
-    if batch:
-        return (free,)
     others = []
     if any(settings.model.cannot_send(cells.table(name).total) for name in cells.memo.tables.names):
-        by_key = open_with(considered=Considered.STATES_BY_KEY)
-        others.append(_made(by_key, _shared(by_key, settings), deliveries, {}))
-    if forced := _forced(chooser, free.choices, deliveries):
+        bounded = open_with(counted=Counted.STATES)
+        others.append(_made(bounded, _shared(bounded, settings), deliveries, {}))
+    if not batch and (forced := _forced(chooser, free.choices, deliveries)):
         keeping = _made(chooser, sharing, deliveries, forced)
         return (keeping,) if settings.keeping else (free, keeping, *others)
     return (free, *others)

@@ -77,19 +77,17 @@ class Node:
     readers: list[int] = field(default_factory=list)
 
 
-class Considered(Enum):
-    """Which plans a space has, and what it takes for granted."""
+class Counted(Enum):
+    """Which rows a price takes as counted by the time a run is compiled; of others only bounds are certain."""
 
     ALL = auto()
-    """All plans; whatever an expression reads could be a state, and counted by then."""
-    BATCH = auto()
-    """Only batch plans: snapshots from snapshots, nothing kept from run to run."""
-    STATES_BY_KEY = auto()
-    """All plans; states are partitioned as whoever reads them asks, and only they are counted."""
+    """Whatever an expression reads: it could be a state."""
+    STATES = auto()
+    """Only sources and states; these are partitioned as whoever reads them asks."""
 
 
 class Space:
-    """All nodes that the wanted ones could use.
+    """All nodes that the wanted ones could use; as batch, snapshots from snapshots, with nothing kept from run to run.
 
     `early_is_best` is the condition of Theorem 6.3 of Beanstalk: where a later run is never cheaper, rows that are kept
     at all are kept from the earliest run that can have them, and no other run need be looked at.
@@ -101,7 +99,8 @@ class Space:
         timeline: Timeline,
         model: CostModel,
         *,
-        considered: Considered = Considered.ALL,
+        batch: bool = False,
+        counted: Counted = Counted.ALL,
         early_is_best: bool = False,
         start: Start | None = None,
     ) -> None:
@@ -109,9 +108,9 @@ class Space:
         self.memo = cells.memo
         self.timeline = timeline
         self.model = model
-        self.batch = considered is Considered.BATCH
+        self.batch = batch
+        self.counted = counted
         self.early_is_best = early_is_best
-        self.states_as_asked = considered is Considered.STATES_BY_KEY
         self.start = start or Start()
         self.lag = LAG if not self.batch and shortened(timeline, self.start) else timeline.last
         self._kept: dict[Cell, list[int]] = {}
@@ -223,8 +222,8 @@ class Space:
         return known
 
     def _computed(self, tree: Relation, interval: int) -> float:
-        rows = self.cells.estimator(interval, bounded=self.states_as_asked)
-        if not self.states_as_asked:
+        rows = self.cells.estimator(interval, bounded=self.counted is Counted.STATES)
+        if self.batch or self.counted is Counted.ALL:
             return self.model.compute(tree, rows)
         states = {leaf for leaf in tree.walk() if isinstance(leaf, Form) and self._may_be_a_state(leaf, interval)}
         return self.model.compute_over(tree, rows, states.__contains__)
