@@ -12,6 +12,7 @@ from slackwater.plan.proposals import open_space
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.choose import Choice, Chooser, Computed, Given
 from slackwater.search.objective import WeightedSum
+from slackwater.search.price_list import PriceList
 from slackwater.search.space import Key, Space, Start
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline
@@ -44,7 +45,7 @@ def test_what_brings_no_rows_is_empty() -> None:
     planning = planned(900.0, 0.0)
     (root,) = planning.roots.values()
     change = planning.memo.delta(root.group, OLD, root.until)
-    space = Space(planning.cells, TIMELINE, OPTIONS.model)
+    space = Space(PriceList(planning.cells, OPTIONS.model), TIMELINE)
     chooser = Chooser(space, OBJECTIVE, [space.node(planning.cells.cell(change, 2), 2)])
     assert [choice.how for choice in chooser.choices().values()] == [Given.EMPTY]
 
@@ -54,7 +55,7 @@ def test_what_an_earlier_run_left_is_kept() -> None:
     saved = {key for key, choice in planning.choices.items() if key[1] == 1 and choice.tree is not None}
     (delivery,) = planning.deliveries
     start = Start(2, frozenset(saved))
-    chooser = open_space(planning.cells, [delivery], TIMELINE, OPTIONS, start=start)
+    chooser = open_space(PriceList(planning.cells, OPTIONS.model), [delivery], TIMELINE, OPTIONS, start=start)
     choices = chooser.choices()
     kept = {key for key, choice in choices.items() if choice.how is Given.KEPT}
     assert kept

@@ -19,6 +19,7 @@ from slackwater.plan.proposals import open_space
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.choose import Chooser
 from slackwater.search.objective import amount
+from slackwater.search.price_list import PriceList
 from slackwater.search.share import Sharing
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline
@@ -69,7 +70,7 @@ class SharingBenchmark:
 
 def chooser_of(planning: Planning, timeline: Timeline, options: Options) -> Chooser:
     """The plan space of a finished planning problem once more, with nothing shared."""
-    return open_space(planning.cells, planning.deliveries, timeline, options)
+    return open_space(PriceList(planning.cells, options.model), planning.deliveries, timeline, options)
 
 
 def measure_sharing(

@@ -73,11 +73,9 @@ class Machine:
             case Aggregate():
                 return self._aggregate(node, rows)
             case Filter():
-                each = rate.test + self._evaluating([node.predicate])
-                return Work(Operator.FILTER, node, Resources(cpu=each * rows(node.input).rows))
+                return Work(Operator.FILTER, node, Resources(cpu=self._each(node) * rows(node.input).rows))
             case Project():
-                each = self._evaluating(scalar for _, scalar in node.items)
-                return Work(Operator.PROJECT, node, Resources(cpu=each * rows(node.input).rows))
+                return Work(Operator.PROJECT, node, Resources(cpu=self._each(node) * rows(node.input).rows))
             case Union():
                 return Work(Operator.UNION, node, Resources(cpu=rate.union * rows(node).rows))
             case Window():
@@ -95,15 +93,32 @@ class Machine:
 
     def _aggregate(self, node: Aggregate, rows: Rows) -> Work:
         """Partial rows by task, merged; what moves them by key is apart."""
-        rate = self.rates
         below, out = rows(node.input).rows, rows(node).rows
-        each = rate.group + rate.group_key_byte * sum(type_width(key.type) for key in node.keys)
-        for _, call in node.calls:
-            held = _HELD.get(call.function, 1)
-            each += (rate.group_call + (rate.group_wide if _is_wide(call) else 0.0)) * held
-            each += self._evaluating(call.scalars)
-        used = Resources(cpu=each * below + rate.merge * out, memory=row_width(node) * out)
+        used = Resources(cpu=self._each(node) * below + self.rates.merge * out, memory=row_width(node) * out)
         return Work(Operator.CONSOLIDATE if is_consolidation(node) else Operator.AGGREGATE, node, used)
+
+    def _each(self, node: Filter | Project | Aggregate) -> float:
+        """Microseconds that an operator takes for a row of its input; worked out once and kept with it."""
+        rates, each = node.__dict__.get("_each", (None, 0.0))
+        if rates is not self.rates:
+            each = self._for_each_row(node)
+            node.__dict__["_each"] = self.rates, each
+        return float(each)
+
+    def _for_each_row(self, node: Filter | Project | Aggregate) -> float:
+        rate = self.rates
+        match node:
+            case Filter():
+                return rate.test + self._evaluating([node.predicate])
+            case Project():
+                return self._evaluating(scalar for _, scalar in node.items)
+            case Aggregate():
+                each = rate.group + rate.group_key_byte * sum(type_width(key.type) for key in node.keys)
+                for _, call in node.calls:
+                    held = _HELD.get(call.function, 1)
+                    each += (rate.group_call + (rate.group_wide if _is_wide(call) else 0.0)) * held
+                    each += self._evaluating(call.scalars)
+                return each
 
     def _evaluating(self, scalars: Iterable[Scalar]) -> float:
         """Microseconds to evaluate some expressions on a row."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 from slackwater.algebra.relation import Relation
@@ -74,8 +75,12 @@ class EngineCost(Machine):
 
     def price(self, work: Work) -> float:
         """What a piece of work costs on this cluster."""
-        factors, used = self.factors, work.used
-        return factors[work.operator.item] * self.prices.work(used) + factors.fixed * self.prices.waiting(used)
+        used = work.used
+        return self._factor[work.operator] * self.prices.work(used) + self.factors.fixed * self.prices.waiting(used)
+
+    @cached_property
+    def _factor(self) -> dict[Operator, float]:
+        return {operator: self.factors[operator.item] for operator in Operator}
 
     def charge(self, work: Work) -> Bill:
         """The same by the built-in rates, on a bill."""

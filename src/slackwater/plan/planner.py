@@ -35,6 +35,7 @@ from slackwater.search.cells import Cell, Cells
 from slackwater.search.choose import Choice
 from slackwater.search.explore import Explorer
 from slackwater.search.objective import Objective, Vector, checked
+from slackwater.search.price_list import PriceList
 from slackwater.search.relational import RelationalExplorer
 from slackwater.search.space import Key, Start, shortened
 from slackwater.search.trace import Trace
@@ -110,12 +111,13 @@ def choose_plan(
     kept = past.kept(memo) if past is not None else {}
     counted = past.sizes(kept) if past is not None else {}
     cells = _cells(memo, statistics, settings, counted)
+    prices = PriceList(cells, settings.model)
     objective = checked(settings.objective_of(timeline), timeline.last)
     deliveries = _deliveries(exploration, cells, timeline, done)
     while True:
         rest = _Rest(done + 1, kept, past.steps if past is not None else ())
         write = partial(_written, cells=cells, model=settings.model, objective=objective, rest=rest, runs=timeline.last)
-        propose = partial(proposals, cells, deliveries, timeline, settings, rest.start)
+        propose = partial(proposals, prices, deliveries, timeline, settings, rest.start)
         written = _cheapest(map(write, propose()), objective)
         if not (lacking := rest.lacking(written.steps)):
             break
@@ -170,7 +172,8 @@ def _text_cost(
     objective = checked(settings.objective_of(timeline), timeline.last)
     deliveries = _deliveries(exploration, cells, timeline, rest.run - 1)
     write = partial(_written, cells=cells, model=settings.model, objective=objective, rest=rest, runs=timeline.last)
-    best = proposals(cells, deliveries, timeline, settings, rest.start, batch=True)
+    prices = PriceList(cells, settings.model)
+    best = proposals(prices, deliveries, timeline, settings, rest.start, batch=True)
     batch = _cheapest(map(write, best), objective)
     (cost, *_) = objective.rank(batch.cost)
     if not isinstance(settings.model, EngineCost):

@@ -8,16 +8,16 @@ from functools import partial
 
 from slackwater.plan.build import Delivery
 from slackwater.plan.options import Options
-from slackwater.search.cells import Cells
 from slackwater.search.choose import Choice, Chooser, Computed, Forced, Given
 from slackwater.search.objective import early_is_best
+from slackwater.search.price_list import Counted, PriceList
 from slackwater.search.share import Sharing
-from slackwater.search.space import Counted, Key, Space, Start
+from slackwater.search.space import Key, Space, Start
 from slackwater.time.timeline import Timeline
 
 
 def open_space(
-    cells: Cells,
+    prices: PriceList,
     deliveries: Iterable[Delivery],
     timeline: Timeline,
     settings: Options,
@@ -29,7 +29,7 @@ def open_space(
     """Everything that could compute the deliveries, with its costs; nothing is shared yet."""
     objective = settings.objective_of(timeline)
     early = early_is_best(objective)
-    space = Space(cells, timeline, settings.model, batch=batch, counted=counted, early_is_best=early, start=start)
+    space = Space(prices, timeline, batch=batch, counted=counted, early_is_best=early, start=start)
     return Chooser(space, objective, [space.node(*delivery.key) for delivery in deliveries])
 
 
@@ -44,7 +44,7 @@ class ProposedPlan:
 
 
 def proposals(
-    cells: Cells,
+    prices: PriceList,
     deliveries: tuple[Delivery, ...],
     timeline: Timeline,
     settings: Options,
@@ -58,12 +58,13 @@ def proposals(
     states as counted, and states as partitioned by the keys that their readers ask for. Where some query keeps nothing,
     a third is the best in which all keep something.
     """
-    open_with = partial(open_space, cells, deliveries, timeline, settings, batch=batch, start=start)
+    open_with = partial(open_space, prices, deliveries, timeline, settings, batch=batch, start=start)
     chooser = open_with()
     sharing = _shared(chooser, settings)
     free = _made(chooser, sharing, deliveries, {})
     others = []
-    if any(settings.model.cannot_send(cells.table(name).total) for name in cells.memo.tables.names):
+    tables = prices.cells.memo.tables.names
+    if any(settings.model.cannot_send(prices.cells.table(name).total) for name in tables):
         bounded = open_with(counted=Counted.STATES)
         others.append(_made(bounded, _shared(bounded, settings), deliveries, {}))
     if not batch and (forced := _forced(chooser, free.choices, deliveries)):

@@ -174,6 +174,10 @@ class Cells:
             self._inputs[tree, interval] = known
         return known
 
+    def is_at_hand(self, cell: Cell) -> bool:
+        """Whether a cell need not be computed: it is a source, or known to be empty."""
+        return self.memo.scan_of(cell.form.group) is not None or self.is_empty(cell)
+
     # --- sizes -------------------------------------------------------------------------------------------------------
 
     def table(self, name: str) -> TableStatistics:

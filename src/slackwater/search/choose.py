@@ -15,10 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
+from math import inf
 
 from slackwater.algebra.relation import Relation
 from slackwater.search.cells import Cell
-from slackwater.search.objective import Cost, Objective, scale
+from slackwater.search.objective import Cost, Objective, amount, scale
 from slackwater.search.space import Key, Node, PricedAlternative, Space
 
 
@@ -79,6 +80,10 @@ _Known = tuple[Cost, Cost, int, int]
 """What a node costs to compute and to have, by which of its ways, and from which node."""
 
 
+def _numbers(costs: Sequence[Cost]) -> list[float]:
+    return [amount(cost) for cost in costs]
+
+
 class Chooser:
     """The cost of every node of a space, for a set of shared ones."""
 
@@ -98,6 +103,7 @@ class Chooser:
             for run, node in zip(runs, space.nodes, strict=True)
         ]
         self._inputs = [[way.inputs for way in node.ways] or [()] for node in space.nodes]
+        self._ways = [list(zip(own, inputs, strict=True)) for own, inputs in zip(self.own, self._inputs, strict=True)]
         self.best: list[Cost] = [self.zero] * len(space)
         """What a node costs to compute."""
         self.supply: list[Cost] = [self.zero] * len(space)
@@ -129,7 +135,7 @@ class Chooser:
     def _found(self, number: int) -> _Known:
         """What a node costs, and how it is had, by what its inputs cost. (Most of the time of sharing passes here.)"""
         supply, cheapest, taken = self.supply, None, 0
-        for position, (price, inputs) in enumerate(zip(self.own[number], self._inputs[number], strict=True)):
+        for position, (price, inputs) in enumerate(self._ways[number]):
             for source in inputs:
                 price = price + supply[source]
             if cheapest is None or price < cheapest:
@@ -258,6 +264,28 @@ class Chooser:
                     waiting.append(supplier)
                 uses[supplier] += 1
         return uses, kept
+
+    def detours(self) -> list[float]:
+        """For each node, how much more the cheapest plan costs that reads it than the plan itself: 0 where it does.
+
+        One pass from the roots down. Known only where costs are numbers.
+        """
+        supply, best = map(_numbers, (self.supply, self.best))
+        save, load = map(_numbers, (self.save, self.load))
+        read = [inf] * len(self.space)
+        for number in (*self.roots, *self.shared):
+            read[number] = 0.0
+        made = list(read)
+        for number in range(len(self.space) - 1, -1, -1):
+            more = min(made[number], read[number] + best[number] - supply[number])
+            for earlier in self.space[number].earlier:
+                kept = 0.0 if earlier in self.shared else best[earlier] + save[earlier]
+                made[earlier] = min(made[earlier], read[number] + kept + load[number] - supply[number])
+            for own, inputs in self._ways[number]:
+                price = amount(own) + sum(supply[source] for source in inputs)
+                for source in inputs:
+                    read[source] = min(read[source], more + price - best[number])
+        return read
 
     def supplier(self, number: int) -> int:
         """The node that gives a reader the rows of this one: itself, or one of an earlier run."""

@@ -10,6 +10,7 @@ more seldom makes another share worth more (the lazy evaluation of the papers).
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -74,7 +75,8 @@ class Sharing:
         """
         chooser, space = self.chooser, self.chooser.space
         total = chooser.total
-        found: list[tuple[float, int]] = []
+        detours = chooser.detours() if isinstance(total, float) else [0.0] * len(space)
+        promising: list[tuple[float, int]] = []
         for number, node in enumerate(space.nodes):
             cell, run = node.key
             if not node.ways or number in chooser.shared or (space.early_is_best and run != space.first_run(cell)):
@@ -82,23 +84,29 @@ class Sharing:
             uses = len(node.readers) + sum(len(space[later].readers) for later in node.later)
             if uses + (number in chooser.roots) < 2 or not chooser.best[number] + chooser.save[number] < total:
                 continue
-            gain = spared = chooser.best[number] - chooser.load[number]
-            for _ in range(2, MOST_USES):
-                gain = gain + spared
-            if chooser.save[number] < gain:
-                found.append((amount(chooser.save[number]) - uses * amount(spared), number))
-        return [number for _, number in sorted(found)]
+            spared = amount(chooser.best[number] - chooser.load[number])
+            detour = min(detours[reader] for reader in (number, *node.later))
+            if amount(chooser.save[number]) + detour < (MOST_USES - 1) * spared:
+                promising.append((amount(chooser.save[number]) - uses * spared, number))
+        return [number for _, number in sorted(promising)]
 
     def _tried(self, number: int) -> Cost:
-        """What the plan would cost with one more node shared."""
+        """What the plan would cost with one more node shared; what it costs now if nothing would then use the node."""
         self.trials += 1
-        return self._after(self.chooser.share, number)
+        chooser, now = self.chooser, self.chooser.total
+        with chooser.trying():
+            chooser.share(number)
+            uses, kept = chooser.used()
+            if number not in kept and uses[number] < 2:
+                return now
+            self._drop_unused(uses, kept)
+            return chooser.total
 
     def _after(self, change: Callable[[int], None], number: int) -> Cost:
         """What the plan would cost after a change, which is taken back."""
         with self.chooser.trying():
             change(number)
-            self._drop_unused()
+            self._drop_unused(*self.chooser.used())
             return self.chooser.total
 
     def _settle(self) -> None:
@@ -111,7 +119,7 @@ class Sharing:
                 if not clearly_less(chooser.total, self._after(chooser.share, number)):
                     chooser.share(number)
                     news = True
-            if not self._drop_unused() and not news:
+            if not self._drop_unused(*chooser.used()) and not news:
                 return
 
     def share_unsettled(self) -> None:
@@ -125,9 +133,8 @@ class Sharing:
             for number in found:
                 chooser.share(number)
 
-    def _drop_unused(self) -> bool:
+    def _drop_unused(self, uses: Counter[int], kept: set[int]) -> bool:
         """Gives up what nothing reads, or one reader of the same run only."""
-        uses, kept = self.chooser.used()
         idle = sorted(number for number in self.chooser.shared - kept if uses[number] < 2)
         for number in idle:
             self.chooser.unshare(number)

@@ -12,15 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from math import inf
 
 from slackwater.algebra.relation import Relation
 from slackwater.errors import InternalError
 from slackwater.memo.group import Alternative
-from slackwater.physical.model import CostModel
-from slackwater.search.cells import Cell, Cells
-from slackwater.time.forms import Form
+from slackwater.search.cells import Cell
+from slackwater.search.price_list import Counted, PriceList
 from slackwater.time.timeline import Timeline
 
 LONG = 40
@@ -77,15 +75,6 @@ class Node:
     readers: list[int] = field(default_factory=list)
 
 
-class Counted(Enum):
-    """Which rows a price takes as counted by the time a run is compiled; of others only bounds are certain."""
-
-    ALL = auto()
-    """Whatever an expression reads: it could be a state."""
-    STATES = auto()
-    """Only sources and states; these are partitioned as whoever reads them asks."""
-
-
 class Space:
     """All nodes that the wanted ones could use; as batch, snapshots from snapshots, with nothing kept from run to run.
 
@@ -95,19 +84,18 @@ class Space:
 
     def __init__(
         self,
-        cells: Cells,
+        prices: PriceList,
         timeline: Timeline,
-        model: CostModel,
         *,
         batch: bool = False,
         counted: Counted = Counted.ALL,
         early_is_best: bool = False,
         start: Start | None = None,
     ) -> None:
-        self.cells = cells
-        self.memo = cells.memo
+        self.prices = prices
+        self.cells = prices.cells
+        self.memo = prices.cells.memo
         self.timeline = timeline
-        self.model = model
         self.batch = batch
         self.counted = counted
         self.early_is_best = early_is_best
@@ -118,7 +106,6 @@ class Space:
             self._kept.setdefault(cell, []).append(run)
         self.nodes: list[Node] = []
         self._numbers: dict[Key, int | None] = {}
-        self._prices: dict[tuple[Relation, int], float] = {}
 
     def node(self, cell: Cell, run: int) -> int:
         """The number of a wanted node; it must have a way."""
@@ -144,14 +131,11 @@ class Space:
 
     def earlier_runs(self, cell: Cell, run: int) -> Iterable[int]:
         """The runs before one at which a cell might be computed and saved for it, or was; the latest first."""
-        if self.batch or self._is_at_hand(cell):
+        if self.batch or self.cells.is_at_hand(cell):
             return ()
         first = self.first_run(cell)
         runs = range(min(run - 1, first + self.lag), first - 1, -1)
         return (*(runs[-1:] if self.early_is_best else runs), *self._kept.get(cell, ()))
-
-    def _is_at_hand(self, cell: Cell) -> bool:
-        return self.memo.scan_of(cell.form.group) is not None or self.cells.is_empty(cell)
 
     def _visit(self, cell: Cell, run: int) -> int | None:
         key = (cell, run)
@@ -166,25 +150,17 @@ class Space:
             return None
         self._numbers[key] = -1
         earlier = tuple(n for e in self.earlier_runs(cell, run) if (n := self._visit(cell, e)) is not None)
-        at_hand = self._is_at_hand(cell)
+        at_hand = self.cells.is_at_hand(cell)
         too_late = self._is_too_late(cell, run)
         ways = () if too_late else tuple(self._ways(cell, run))
         if not ways and not at_hand and not (too_late and earlier):
             self._numbers[key] = None
             return None
-        size = self.cells.estimate(cell)
-        nothing = self.cells.is_empty(cell)
-        number = self._add(
-            key,
-            Node(
-                key,
-                ways,
-                self.model.scan(cell.form, size) if at_hand and not nothing else inf if too_late else 0.0,
-                0.0 if at_hand else self.model.save(cell.form, size),
-                0.0 if at_hand else self.model.load(cell.form, size),
-                earlier,
-            ),
-        )
+        own = inf if too_late else 0.0
+        if at_hand and not self.cells.is_empty(cell):
+            own = self.prices.scan(cell)
+        save, load = (0.0, 0.0) if at_hand else self.prices.state(cell)
+        number = self._add(key, Node(key, ways, own, save, load, earlier))
         for other in earlier:
             self.nodes[other].later.append(number)
         for source in dict.fromkeys(source for way in ways for source in way.inputs):
@@ -193,7 +169,7 @@ class Space:
 
     def _is_too_late(self, cell: Cell, run: int) -> bool:
         """Whether a cell can only be loaded at a run of a long schedule; what never changes can always be computed."""
-        return cell.interval > 0 and run - self.first_run(cell) > self.lag and not self._is_at_hand(cell)
+        return cell.interval > 0 and run - self.first_run(cell) > self.lag and not self.cells.is_at_hand(cell)
 
     def _add(self, key: Key, node: Node) -> int:
         self.nodes.append(node)
@@ -201,7 +177,7 @@ class Space:
         return number
 
     def _ways(self, cell: Cell, run: int) -> Iterator[PricedAlternative]:
-        if self._is_at_hand(cell):
+        if self.cells.is_at_hand(cell):
             return
         for alternative in self.cells.ways(cell):
             if self.batch and not alternative.flags.makes_batch:
@@ -209,25 +185,5 @@ class Space:
             tree = self.cells.instance(alternative, cell.interval)
             inputs = [self._visit(source, run) for source in self.cells.inputs(tree, cell.interval)]
             if None not in inputs:
-                yield PricedAlternative(
-                    alternative, tree, self._price(tree, cell.interval), tuple(n for n in inputs if n is not None)
-                )
-
-    def _price(self, tree: Relation, interval: int) -> float:
-        """What an expression costs by itself, at whatever run."""
-        key = (tree, interval)
-        known = self._prices.get(key)
-        if known is None:
-            known = self._prices[key] = self._computed(tree, interval)
-        return known
-
-    def _computed(self, tree: Relation, interval: int) -> float:
-        rows = self.cells.estimator(interval, bounded=self.counted is Counted.STATES)
-        if self.batch or self.counted is Counted.ALL:
-            return self.model.compute(tree, rows)
-        states = {leaf for leaf in tree.walk() if isinstance(leaf, Form) and self._may_be_a_state(leaf, interval)}
-        return self.model.compute_over(tree, rows, states.__contains__)
-
-    def _may_be_a_state(self, leaf: Form, interval: int) -> bool:
-        cell = self.cells.cell(leaf, interval)
-        return cell.interval < interval and not self._is_at_hand(cell)
+                price = self.prices.expression(tree, cell.interval, self.counted)
+                yield PricedAlternative(alternative, tree, price, tuple(n for n in inputs if n is not None))

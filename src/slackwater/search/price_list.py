@@ -1,0 +1,65 @@
+"""What expressions and cells cost by themselves, each worked out once for all plan spaces over the same cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from slackwater.algebra.relation import Relation
+from slackwater.physical.model import CostModel
+from slackwater.search.cells import Cell, Cells
+from slackwater.time.forms import Form
+
+
+class Counted(Enum):
+    """Which rows a price takes as counted by the time a run is compiled; of others only bounds are certain."""
+
+    ALL = auto()
+    """Whatever an expression reads: it could be a state."""
+    STATES = auto()
+    """Only sources and states; these are partitioned as whoever reads them asks."""
+
+
+@dataclass
+class PriceList:
+    """The prices of a model for some cells: of expressions in an interval, and of reading, saving and loading cells."""
+
+    cells: Cells
+    model: CostModel
+    _expressions: dict[tuple[Relation, int, Counted], float] = field(default_factory=dict)
+    _scans: dict[Cell, float] = field(default_factory=dict)
+    _states: dict[Cell, tuple[float, float]] = field(default_factory=dict)
+
+    def expression(self, tree: Relation, interval: int, counted: Counted) -> float:
+        """What an expression costs by itself, at whatever run."""
+        key = tree, interval, counted
+        price = self._expressions.get(key)
+        if price is None:
+            price = self._expressions[key] = self._computed(tree, interval, counted)
+        return price
+
+    def _computed(self, tree: Relation, interval: int, counted: Counted) -> float:
+        rows = self.cells.estimator(interval, bounded=counted is Counted.STATES)
+        if counted is Counted.ALL:
+            return self.model.compute(tree, rows)
+        states = {leaf for leaf in tree.walk() if isinstance(leaf, Form) and self._may_be_a_state(leaf, interval)}
+        return self.model.compute_over(tree, rows, states.__contains__)
+
+    def _may_be_a_state(self, leaf: Form, interval: int) -> bool:
+        cell = self.cells.cell(leaf, interval)
+        return cell.interval < interval and not self.cells.is_at_hand(cell)
+
+    def scan(self, cell: Cell) -> float:
+        """What reading a source costs."""
+        price = self._scans.get(cell)
+        if price is None:
+            price = self._scans[cell] = self.model.scan(cell.form, self.cells.estimate(cell))
+        return price
+
+    def state(self, cell: Cell) -> tuple[float, float]:
+        """What saving a cell costs, and what loading it costs."""
+        prices = self._states.get(cell)
+        if prices is None:
+            rows = self.cells.estimate(cell)
+            prices = self._states[cell] = self.model.save(cell.form, rows), self.model.load(cell.form, rows)
+        return prices
