@@ -64,7 +64,7 @@ def proposals(
     if batch:
         return (free,)
     others = []
-    if any(settings.model.cannot_send(cells.table(name).total) for name in cells.memo.tables.names):
+    if any(settings.model.exceeds_broadcast(cells.table(name).total) for name in cells.memo.tables.names):
         by_key = open_with(considered=Considered.STATES_BY_KEY)
         others.append(_made(by_key, _shared(by_key, settings), deliveries, {}))
     if forced := _forced(chooser, free.choices, deliveries):
