@@ -201,7 +201,10 @@ def test_a_day_before_teaches_the_next(arriving: ArrivingData, spark: Session, t
     history = learned(spark, setting, query, tmp_path / "q3")
     (day,) = history
     assert {arrival.inserts for arrival in day.arrivals["orders"]} == {a.inserts for a in arriving.arrivals("orders")}
-    told = [replace(day, seen=tuple(replace(seen, rows=factor * seen.rows) for seen in day.seen)) for factor in (1, 4)]
+    told = [
+        replace(day, counts=tuple(replace(count, rows=factor * count.rows) for count in day.counts))
+        for factor in (1, 4)
+    ]
     as_counted, more = (JobTrial(spark, setting, query, tmp_path / f"after-{n}", (day,)) for n, day in enumerate(told))
     assert more.plan().batch_rank > 1.01 * as_counted.plan().batch_rank
 

@@ -6,7 +6,7 @@ import pytest
 
 from slackwater.catalog.statistics import Arrival
 from slackwater.compile.promise_checks import (
-    MOST_SENT,
+    MOST_BROADCAST,
     ColumnFacts,
     ExactChanges,
     Facts,
@@ -75,7 +75,10 @@ def test_which_files_can_have_the_same_key(
 
 
 def test_few_rows_are_sent() -> None:
-    few, many = Rows("n", "e", is_feed=False, added=MOST_SENT), Rows("n", "e", is_feed=False, added=MOST_SENT + 1)
+    few, many = (
+        Rows("n", "e", is_feed=False, added=MOST_BROADCAST),
+        Rows("n", "e", is_feed=False, added=MOST_BROADCAST + 1),
+    )
     assert "BROADCAST" in Key(("k",)).offenders(few)
     assert "BROADCAST" not in Key(("k",)).offenders(many)
     assert "BROADCAST" not in Key(("k",)).offenders(Rows("n", "e", is_feed=False))

@@ -12,7 +12,7 @@ from slackwater.algebra.scalar import equality, greater, literal, reference
 from slackwater.algebra.schema import Column, ColumnId, Field, TableSchema
 from slackwater.physical.model import EngineCost
 from slackwater.physical.operators import Operator
-from slackwater.physical.spark_size_guess import seems_small
+from slackwater.physical.spark_size_guess import spark_broadcasts
 from slackwater.rows.estimate import Estimate
 
 MILLION = 1_000_000.0
@@ -61,16 +61,16 @@ BY_DAY = equality(reference(column(SALES, 1)), reference(column(DAYS)))
         pytest.param(Join(JoinKind.INNER, DAYS, SHOPS, literal(True)), True, id="a small product"),
     ],
 )
-def test_what_seems_small(relation: Relation, small: bool) -> None:
-    assert seems_small(relation, rows, 0.4) == small
+def test_what_spark_broadcasts(relation: Relation, small: bool) -> None:
+    assert spark_broadcasts(relation, rows, 0.4) == small
 
 
 def test_a_union_is_as_large_as_its_branches_together() -> None:
     def half(_: Relation) -> Estimate:
         return Estimate(1.2 * MILLION)
 
-    assert seems_small(DAYS, half, 0.4)
-    assert not seems_small(Union((DAYS, SHOPS), DAYS.columns, (DAYS.columns, SHOPS.columns)), half, 0.4)
+    assert spark_broadcasts(DAYS, half, 0.4)
+    assert not spark_broadcasts(Union((DAYS, SHOPS), DAYS.columns, (DAYS.columns, SHOPS.columns)), half, 0.4)
 
 
 def test_a_side_of_few_rows_is_sent_only_if_the_engine_is_told() -> None:

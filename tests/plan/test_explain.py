@@ -81,7 +81,7 @@ def test_every_source_is_called_by_what_it_holds(plan: Plan) -> None:
 
 @pytest.mark.parametrize(
     "rank, batch, told",
-    [(5.0, 10.0, "50 % cheaper"), (10.0, 10.0, "as cheap as batch"), (11.0, 10.0, "dearer than batch")],
+    [(5.0, 10.0, "50 % cheaper"), (10.0, 10.0, "as cheap as batch"), (11.0, 10.0, "more expensive than batch")],
 )
 def test_the_verdict_is_honest(rank: float, batch: float, told: str, plan: Plan) -> None:
     assert told in verdict(replace(plan, rank=rank, batch_rank=batch))

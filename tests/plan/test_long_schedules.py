@@ -47,7 +47,7 @@ def test_a_long_schedule_is_planned_as_in_the_whole_space(deliver: str) -> None:
 def test_two_hundred_runs() -> None:
     plan = planned(200)
     assert plan.limits == (
-        f"200 runs to plan: what arrives is used within {LAG} runs, or from a state that is kept within {LAG} runs",
+        f"200 runs to plan: rows are used within {LAG} runs of arrival, or from a state saved within {LAG} runs",
     )
     assert plan.rank < plan.batch_rank
     assert str(plan.limits[0]) in str(plan)

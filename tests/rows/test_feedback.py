@@ -92,7 +92,7 @@ def test_what_was_expected_changes_nothing() -> None:
     """A day on which every step had the rows that were expected leaves all estimates as they are."""
     first = simulated(correlated(0), RARE)
     expected = {step.subject: step.rows for step in first.plan.steps}
-    day = replace(first.day, seen=tuple(replace(s, rows=expected[s.subject]) for s in first.day.seen))
+    day = replace(first.day, counts=tuple(replace(s, rows=expected[s.subject]) for s in first.day.counts))
     assert plan_to_json(simulated(correlated(0), RARE, (day,)).plan) == plan_to_json(first.plan)
 
 
@@ -139,7 +139,7 @@ def test_recent_days_count_more() -> None:
     sql = f"SELECT id, price FROM sales WHERE {TESTED}"
     first = simulated(correlated(0), sql)
     twice, half = (
-        replace(first.day, seen=tuple(RowCount(s.subject, times * s.rows) for s in first.day.seen))
+        replace(first.day, counts=tuple(RowCount(s.subject, times * s.rows) for s in first.day.counts))
         for times in (2, 0.5)
     )
     rising, falling = (
@@ -150,7 +150,7 @@ def test_recent_days_count_more() -> None:
 
 def test_few_rows_say_little() -> None:
     first = simulated(correlated(0), RARE)
-    none = replace(first.day, seen=tuple(RowCount(s.subject, 0.0) for s in first.day.seen))
+    none = replace(first.day, counts=tuple(RowCount(s.subject, 0.0) for s in first.day.counts))
     expected, after = first.plan.steps[-1].rows, simulated(correlated(SALES), RARE, (none,)).plan.steps[-1].rows
     assert 0.5 < after < expected
 
@@ -159,8 +159,8 @@ def test_what_the_memo_does_not_know_is_left_alone() -> None:
     first = simulated(correlated(0), RARE)
     strange = replace(
         first.day,
-        seen=tuple(RowCount(replace(s.subject, until=("elsewhere",)), 5.0) for s in first.day.seen)
-        + tuple(RowCount(replace(s.subject, identity="0"), 5.0) for s in first.day.seen),
+        counts=tuple(RowCount(replace(s.subject, until=("elsewhere",)), 5.0) for s in first.day.counts)
+        + tuple(RowCount(replace(s.subject, identity="0"), 5.0) for s in first.day.counts),
     )
     assert plan_to_json(simulated(correlated(0), RARE, (strange,)).plan) == plan_to_json(first.plan)
 

@@ -10,7 +10,7 @@ from slackwater.plan.options import Options
 from slackwater.plan.planner import Planning, plan_query
 from slackwater.plan.proposals import open_space
 from slackwater.rules.normalize.normalizer import normalize
-from slackwater.search.choose import Choice, Chooser, Computed, Given
+from slackwater.search.choose import Choice, Chooser, Computed, Existing
 from slackwater.search.objective import WeightedSum
 from slackwater.search.price_list import PriceList
 from slackwater.search.space import Key, Space, Start
@@ -30,13 +30,13 @@ def planned(*rows: float) -> Planning:
     return plan_query(query, statistics, TIMELINE, OPTIONS)
 
 
-def ways_to_have(choices: dict[Key, Choice]) -> set[type[Computed] | Given]:
+def ways_to_have(choices: dict[Key, Choice]) -> set[type[Computed] | Existing]:
     return {Computed if isinstance(choice.how, Computed) else choice.how for choice in choices.values()}
 
 
 def test_what_a_rule_computes_names_it_and_what_is_read_names_none() -> None:
     choices = planned(900.0, 100.0).choices
-    assert ways_to_have(choices) == {Computed, Given.SOURCE}
+    assert ways_to_have(choices) == {Computed, Existing.SOURCE}
     for choice in choices.values():
         assert bool(choice.rules) == (choice.tree is not None) == isinstance(choice.how, Computed)
 
@@ -47,7 +47,7 @@ def test_what_brings_no_rows_is_empty() -> None:
     change = planning.memo.delta(root.group, OLD, root.until)
     space = Space(PriceList(planning.cells, OPTIONS.model), TIMELINE)
     chooser = Chooser(space, OBJECTIVE, [space.node(planning.cells.cell(change, 2), 2)])
-    assert [choice.how for choice in chooser.choices().values()] == [Given.EMPTY]
+    assert [choice.how for choice in chooser.choices().values()] == [Existing.EMPTY]
 
 
 def test_what_an_earlier_run_left_is_kept() -> None:
@@ -57,7 +57,7 @@ def test_what_an_earlier_run_left_is_kept() -> None:
     start = Start(2, frozenset(saved))
     chooser = open_space(PriceList(planning.cells, OPTIONS.model), [delivery], TIMELINE, OPTIONS, start=start)
     choices = chooser.choices()
-    kept = {key for key, choice in choices.items() if choice.how is Given.KEPT}
+    kept = {key for key, choice in choices.items() if choice.how is Existing.KEPT}
     assert kept
     assert kept <= saved
     assert all(choices[key].rules == () for key in kept)

@@ -1,12 +1,12 @@
-"""States by key: files that say which part of a hash their rows have, so that Spark need not move them again.
+"""States partitioned by key: bucketed files, which Spark can join or aggregate by the key without an exchange.
 
-Spark leaves out an exchange only for *bucketed tables*, and it knows those only through a catalog: neither a path nor
-a temporary view can say it. So a state by key is written through a table that stands for its directory while the
-statement runs, and read through one that has a partition for each of the state's parts. The tables are names, no
-more: they are dropped when the run is over, the files stay, and a session that never heard of them reads the files.
+Spark saves an exchange only for *bucketed tables*, and a bucketed table must be in a catalog: a path or a temporary
+view cannot be one. So a state is written through an external table over its directory, and read through one with a
+partition for each part of the state. The tables are only names: they are dropped at the end of the run, the files
+stay, and any other session can read the files directly.
 
-Spark skips, without a word, files of a bucket that a table does not have. So the number of buckets is part of the
-directory's name, and parts that disagree are read as plain files, which is right however they lie.
+Spark silently skips files of a bucket that a table does not have. So the number of buckets is part of the directory's
+name, and parts with different numbers are read as plain files, which is always correct.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ _DIRECTORY = re.compile(r"\.in(\d+)$")
 
 
 def directory_by_key(name: str, buckets: int) -> str:
-    """The name of a directory for a state's rows in so many buckets."""
+    """The name of the directory for a state's rows in this number of buckets."""
     return f"{name}.in{buckets}"
 
 
 def buckets_of(parts: Sequence[str]) -> int | None:
-    """How many buckets all parts of a state have; None where they differ, or where one has none."""
-    found = {int(told[1]) if (told := _DIRECTORY.search(part)) else None for part in parts}
-    return found.pop() if len(found) == 1 else None
+    """The number of buckets of all parts of a state; None if they differ, or if one has none."""
+    numbers = {int(suffix[1]) if (suffix := _DIRECTORY.search(part)) else None for part in parts}
+    return numbers.pop() if len(numbers) == 1 else None
 
 
 def write_by_key(
     table: str, directory: str, fields: Sequence[Field], by: Sequence[str], buckets: int, select: str
 ) -> tuple[str, ...]:
-    """The statements that write rows to a directory, each to the file of its bucket."""
+    """The statements that write rows to a directory, bucketed."""
     name = quoted_name(table)
     return (
         f"CREATE TABLE {name} ({columns_text(fields)})\n{_layout(by, buckets)} LOCATION {quoted_text(directory)}",
@@ -47,7 +47,7 @@ def write_by_key(
 def read_by_key(
     view: str, table: str, directories: Sequence[str], fields: Sequence[Field], by: Sequence[str], buckets: int
 ) -> tuple[str, ...]:
-    """The statements that make a view over the parts of a state; a part is a partition with a place of its own."""
+    """The statements that create a view over the parts of a state; each part is a partition with its own location."""
     name = quoted_name(table)
     places = " ".join(f"PARTITION ({PART} = {n}) LOCATION {quoted_text(d)}" for n, d in enumerate(directories, start=1))
     own = ", ".join(quoted_name(field.name) for field in fields)
@@ -60,7 +60,7 @@ def read_by_key(
 
 
 def drop(table: str) -> str:
-    """The table's name is forgotten; its files stay."""
+    """Drops the external table; its files stay."""
     return f"DROP TABLE IF EXISTS {quoted_name(table)}"
 
 

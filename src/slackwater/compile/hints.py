@@ -1,11 +1,11 @@
-"""Hints for joins: the layout that is cheapest over the rows that are counted when a run is compiled.
+"""Join hints: the cheapest layout for the row counts that are known when a run is compiled.
 
-Spark sends a side of a join to every worker by itself when its files are small, but it does not know what a filter or a
-join leaves, and shuffles a large state to meet a change of a few rows. So the layout is chosen as it is when a plan is
-made (`physical/layouts`), and the statement carries it: a hint for each side that is sent.
+Without hints, Spark broadcasts a side of a join if its files are small. It does not know how many rows a filter or a
+join leaves, and shuffles a large state to join it with a delta of a few rows. So the planner's own layouts
+(`physical/layouts`) are used here too, and the statement has a hint for each side that is broadcast.
 
-A left side whose rows without a partner matter, as those of a left join do, cannot be joined where it is sent. But it
-can find the rows of the right side that it will meet: L ⟕ R = L ⟕ (R ⋉ L). Changes that meet large states gain by that.
+A left side whose unmatched rows are part of the result, as in a left join, cannot be broadcast for the join. But it can
+be broadcast to reduce the right side first: L ⟕ R = L ⟕ (R ⋉ L). This helps joins of small deltas with large states.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from slackwater.rows.estimate import Rows
 
 @dataclass(frozen=True)
 class Hinted:
-    """A relation, and which input of its joins to send to every worker."""
+    """A relation, and which inputs of its joins to broadcast."""
 
     relation: Relation
     _sent: Mapping[int, tuple[Join, Relation]] = field(default_factory=dict)
-    """By the identity of joins, which are kept alive for that."""
+    """By `id()` of the joins, which are kept alive for that."""
 
     def sent(self, join: Join) -> Relation | None:
-        """The input of a join to send, if one is to be."""
+        """The input of a join to broadcast, if any."""
         return self._sent[id(join)][1] if id(join) in self._sent else None
 
 
 def hinted(relation: Relation, rows: Rows, model: EngineCost, by_key: Mapping[str, Columns]) -> Hinted:
-    """A relation with the hints of its cheapest layout; `by_key` has how states are partitioned, by their names."""
+    """A relation with the hints of its cheapest layout; `by_key` has the partitioning of states, by name."""
     scans = (node for node in relation.walk() if isinstance(node, Scan))
     partitioned: dict[Relation, Columns] = {s: by_key[s.table.name] for s in scans if s.table.name in by_key}
     works = model.layout(relation, rows, partitioned).works
     reduced = {work.of for work in works if work.operator is Operator.REDUCED_JOIN}
-    sides = _SidesSent(works, rows)
+    sides = _BroadcastSides(works, rows)
     return with_hints(relation, sides.of, lambda join: join in reduced)
 
 
-class _SidesSent:
-    """Which sides of joins a layout sends to every worker."""
+class _BroadcastSides:
+    """Which sides of joins a layout broadcasts."""
 
     def __init__(self, works: tuple[Work, ...], rows: Rows) -> None:
         self._joins = {work.of for work in works if work.operator is Operator.BROADCAST_JOIN}
@@ -61,7 +61,7 @@ class _SidesSent:
 def with_hints(
     relation: Relation, sent: Callable[[Join], Relation | None], is_reduced: Callable[[Join], bool]
 ) -> Hinted:
-    """A relation in which some joins send a side, and some first reduce their right side to what they will meet."""
+    """A relation in which some joins broadcast a side, and some reduce their right side by a semi join first."""
     rewritten: dict[int, Relation] = {}
     hints: dict[int, tuple[Join, Relation]] = {}
 

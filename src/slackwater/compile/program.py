@@ -1,8 +1,8 @@
 """A run as a program: the SQL statements that compute its steps, ready to execute or to print.
 
-Each step is one INSERT into a directory of its own and one view by which later steps read it. What is known not to
-have arrived is left out before the text is written, so a step over nothing has no statement at all. A state that
-grows by rows only is a list of parts: `grows_from` names the state whose parts come before the step's own.
+Each step is one INSERT into a directory of its own and one view through which later steps read it. Empty inputs are
+removed before the SQL text is generated, so a step whose inputs are all empty has no statement. A state to which rows
+are only appended is a list of parts: `grows_from` names the state whose parts precede those of the step.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from slackwater.sql.names import output_names
 
 @dataclass(frozen=True)
 class Compiled:
-    """What a step comes to once it is known what arrived.
+    """A step, compiled for the inputs that have arrived.
 
-    `select` is None where nothing is to be computed: the step's rows are those of `grows_from`, or none.
+    `select` is None if there is nothing to compute: the step's rows are those of `grows_from`, or none.
     """
 
     step: Step
@@ -52,13 +52,13 @@ class Compiled:
 
 
 def saved_fields(step: Step) -> tuple[Field, ...]:
-    """The columns of what a step saves, by the names it is read back with."""
+    """The columns of a saved step, by the names with which it is read back."""
     names = output_names(step.relation.columns)
     return tuple(Field(names[column], column.type) for column in step.relation.columns)
 
 
 def layout_names(step: Step) -> tuple[str, ...]:
-    """The names of the columns by whose hash a state is laid out."""
+    """The names of the columns by whose hash a state is partitioned."""
     names = output_names(step.relation.columns)
     return tuple(names[column] for column in step.by)
 
@@ -72,12 +72,12 @@ def compile_step(
     by_key: Mapping[str, Columns] | None = None,
     model: EngineCost | None = None,
 ) -> Compiled:
-    """A step without what is known to be empty; `states` is what earlier steps saved, which it may add to.
+    """A step without its empty inputs; `states` are the saved relations of earlier steps, to which it may append.
 
-    `rows` counts sources and states and `by_key` says how states are partitioned: the layout is chosen by them.
+    The layout is chosen by the row counts of sources and states, `rows`, and the partitioning of states, `by_key`.
     """
-    known = counted_rows(rows or {}, dict(step.passing))
-    hints = hinted(_without(step.relation, frozenset(empty)), known, model or EngineCost(), by_key or {})
+    estimates = counted_rows(rows or {}, dict(step.passing))
+    hints = hinted(_without(step.relation, frozenset(empty)), estimates, model or EngineCost(), by_key or {})
     relation = hints.relation
     if step.query is not None:
         query = step.query.with_relation(relation)
@@ -103,18 +103,18 @@ def _without(relation: Relation, empty: frozenset[str]) -> Relation:
 
 
 def _emptied(relation: Relation, empty: frozenset[str], done: dict[int, Relation] | None = None) -> Relation:
-    known = {} if done is None else done
-    if id(relation) not in known:
+    emptied = {} if done is None else done
+    if id(relation) not in emptied:
         if isinstance(relation, Scan):
-            found: Relation = Values(relation.columns, ()) if relation.table.name in empty else relation
+            copy: Relation = Values(relation.columns, ()) if relation.table.name in empty else relation
         else:
-            found = relation.with_inputs(*(_emptied(below, empty, known) for below in relation.inputs))
-        known[id(relation)] = found
-    return known[id(relation)]
+            copy = relation.with_inputs(*(_emptied(below, empty, emptied) for below in relation.inputs))
+        emptied[id(relation)] = copy
+    return emptied[id(relation)]
 
 
 def _growth(relation: Relation, states: Mapping[str, Relation]) -> tuple[str, Relation | None] | None:
-    """The state that a relation is all of, and what it adds to it."""
+    """The state to which a relation only appends rows, and the relation of these rows."""
     whole = _state_of(relation, states) or _state_merged_with_nothing(relation, states)
     if whole is not None:
         return whole, None
@@ -133,7 +133,7 @@ def _growth(relation: Relation, states: Mapping[str, Relation]) -> tuple[str, Re
 
 
 def _state_merged_with_nothing(relation: Relation, states: Mapping[str, Relation]) -> str | None:
-    """The state of one row a group whose groups a relation adds up once more, each being alone."""
+    """The state with one row per group that a relation only aggregates again, by the same groups."""
     whole = relation.input if isinstance(relation, Project) else relation
     if not isinstance(whole, Aggregate):
         return None
@@ -157,19 +157,19 @@ def _state_merged_with_nothing(relation: Relation, states: Mapping[str, Relation
 
 
 _OF_ONE = ("sum", "min", "max")
-"""Aggregates that return a value which is alone in its group."""
+"""Aggregates that return the value of a group with one row."""
 
 
 def _passed_through(relation: Relation) -> tuple[Relation, dict[Column, Column]]:
-    """What lies below projections that only choose and rename, and which of its columns each column is."""
+    """The relation below projections that only select and rename, and its column for each column above."""
     if not isinstance(relation, Project):
         return relation, {column: column for column in relation.columns}
-    below, known = _passed_through(relation.input)
-    return below, {c: known[s.column] for c, s in relation.items if s.column is not None and s.column in known}
+    below, origins = _passed_through(relation.input)
+    return below, {c: origins[s.column] for c, s in relation.items if s.column is not None and s.column in origins}
 
 
 def _group_names(relation: Relation) -> set[str] | None:
-    """The names of the columns by which a saved relation has one row a group."""
+    """The names of the columns by which a saved relation has one row per group."""
     items: tuple[tuple[Column, Scalar], ...] = tuple((column, reference(column)) for column in relation.columns)
     spelt = output_names(relation.columns)
     if isinstance(relation, Project):
@@ -181,7 +181,7 @@ def _group_names(relation: Relation) -> set[str] | None:
 
 
 def _state_of(relation: Relation, states: Collection[str]) -> str | None:
-    """The name of the state that a relation is, column by column."""
+    """The name of the state that a relation reads unchanged, column by column."""
     if not isinstance(relation, Scan) or relation.table.name not in states:
         return None
     names = list(output_names(relation.columns).values())

@@ -1,9 +1,9 @@
-"""What a source promises of its rows, as SQL: for each promise a query that returns the rows that break it.
+"""Checks of the promises of sources, as SQL: for each promise a query that returns the rows that violate it.
 
-A promise is checked on an arrival: the rows of new files beside those of earlier files, of which it is known to hold.
-Only what the arrival can have broken is looked at, so earlier rows are read only where a new one may meet them.
+A promise is checked when files arrive: their rows against those of earlier files, which have been checked already. Only
+violations that the new rows can cause are looked for, so earlier files are read only if they may match new rows.
 
-A new kind of promise is a class here that follows `Promise`; `job/inputs/promises.py` says which sources make it.
+A new kind of promise is a class here that implements `Promise`; `job/inputs/promises.py` assigns promises to sources.
 """
 
 from __future__ import annotations
@@ -21,42 +21,42 @@ from slackwater.rows.width import STRING
 
 BEFORE, AFTER = "update_preimage", "update_postimage"
 PROMISE, ROW, HASH = "slackwater__promise", "slackwater__row", "slackwater__hash"
-MOST_SENT = 1_000_000
-"""New rows, or their hashes, that are sent to every worker."""
+MOST_BROADCAST = 1_000_000
+"""The most new rows, or hashes of rows, that are broadcast."""
 
 Value: TypeAlias = int | str
 
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """What a file's footer says of a column: how many nulls it has, and between which values the others lie."""
+    """The statistics of a column in a file's footer: the number of NULLs, and the range of the other values."""
 
     nulls: int
     range: tuple[Value, Value] | None = None
 
 
 Facts: TypeAlias = Mapping[str, ColumnFacts]
-"""What footers say, by column; a column of which they do not say everything is left out."""
+"""The statistics of footers, by column; a column with incomplete statistics is left out."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The names that a check reads by: the rows that are new, and the earlier ones that they may meet, if any."""
+    """The views that a check reads: the new rows, and the earlier rows that they may match, if any."""
 
     new: str
     earlier: str | None
     is_feed: bool
     added: float = math.inf
     taken: float = math.inf
-    """New rows that come, and those that take others away, as far as that is known."""
+    """The numbers of new rows that add, and that remove rows, as far as known."""
 
-    def sending(self, rows: float) -> str:
-        """A hint to send the new rows to where the others are read, instead of moving all of them; if they are few."""
-        return "/*+ BROADCAST(n) */ " if rows <= MOST_SENT else ""
+    def broadcast_hint(self, rows: float) -> str:
+        """A hint to broadcast the new rows, if they are few, instead of shuffling the earlier ones."""
+        return "/*+ BROADCAST(n) */ " if rows <= MOST_BROADCAST else ""
 
     @property
     def weight(self) -> str:
-        """By how much a row changes the number of its like. A kind of change that is not known changes nothing."""
+        """The change of a row's multiplicity. An unknown kind of change counts 0."""
         if not self.is_feed:
             return "1L"
         added, taken = _texts(ADDING), _texts(TAKING)
@@ -65,23 +65,23 @@ class Rows:
 
 @dataclass(frozen=True)
 class CheckVolume:
-    """How many rows a check handles: read from files, sent to every worker, looked up there, brought together.
+    """How many rows a check handles: read from files, broadcast, probed, grouped.
 
-    `hashed` are values, of all columns.
+    `hashed` counts values, of all columns.
     """
 
     read: float
-    sent: float = 0.0
+    broadcast: float = 0.0
     probed: float = 0.0
     grouped: float = 0.0
     hashed: float = 0.0
 
 
 class Promise(Protocol):
-    """Something that holds of all rows of a source, by its producer's word.
+    """What the producer of a source guarantees for all its rows.
 
-    `reads` are the columns that a check needs, `shown` those that tell an offending row to a person; `meets_by` those
-    on which a new row and an earlier one agree where they break it together, None where a new row breaks it by itself.
+    `reads` are the columns that a check needs, `shown` those that identify an offending row in a message. `meets_by`
+    are the columns on which a new and an earlier row agree if they violate it together; None if one row violates it.
     """
 
     @property
@@ -103,10 +103,10 @@ class Promise(Protocol):
         """What is wrong with an offending row, in words."""
 
     def proven_by(self, facts: Facts) -> bool:
-        """Whether what the footers of new files say is enough to know that they keep it."""
+        """Whether the footers of the new files prove that their rows keep it."""
 
     def volume(self, arrival: Arrival, earlier: float) -> CheckVolume:
-        """What a check handles, for an arrival beside so many earlier rows."""
+        """How many rows the check of an arrival handles, with this number of earlier rows."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class Key:
         parts = [f"SELECT {listed} FROM {rows.new}"]
         if rows.earlier is not None:
             met = _meeting(rows, self.columns, ADDING)
-            parts.append(f"SELECT {rows.sending(rows.added)}{listed} FROM {rows.earlier} AS r {met}")
+            parts.append(f"SELECT {rows.broadcast_hint(rows.added)}{listed} FROM {rows.earlier} AS r {met}")
         return _added_up(parts, self.columns, "> 1")
 
     def fault(self, times: int) -> str:
@@ -179,14 +179,14 @@ class Key:
         new, added = arrival.changes, arrival.inserts + arrival.updates
         if not earlier:
             return CheckVolume(read=new, grouped=new)
-        if added > MOST_SENT:
+        if added > MOST_BROADCAST:
             return CheckVolume(read=2 * new + earlier, probed=earlier, grouped=2 * new + earlier)
-        return CheckVolume(read=2 * new + earlier, sent=added, probed=earlier, grouped=new)
+        return CheckVolume(read=2 * new + earlier, broadcast=added, probed=earlier, grouped=new)
 
 
 @dataclass(frozen=True)
 class KnownChanges:
-    """Every row of a feed says what it does, in one of the four words."""
+    """Every row of a feed has one of the four change types."""
 
     name: str = f"known {CHANGE_TYPE}"
     reads: tuple[str, ...] = (CHANGE_TYPE,)
@@ -209,10 +209,10 @@ class KnownChanges:
 
 @dataclass(frozen=True)
 class ExactChanges:
-    """Every delete and preimage of a feed takes away a row that is there: equal in all columns, and once for each.
+    """Every delete and preimage of a feed removes an existing row that is equal in all columns.
 
-    A run is one batch, so a row may be taken away that the same run brings. Rows meet by the key, if there is one, and
-    otherwise by all columns that can be joined by; then those that met are compared in full.
+    A run is one batch, so it may remove a row that it adds. Rows are matched by the key, if there is one, and otherwise
+    by all columns that can be joined on; matching rows are then compared in full.
     """
 
     columns: tuple[str, ...]
@@ -230,7 +230,7 @@ class ExactChanges:
 
     def offenders(self, rows: Rows) -> str:
         met = _meeting(rows, self.meets_by, TAKING, by_hash=not self.has_key) if self.meets_by else ""
-        listed = f"{rows.sending(rows.taken)}{_names(self.columns)}, {rows.weight} AS {TIMES}"
+        listed = f"{rows.broadcast_hint(rows.taken)}{_names(self.columns)}, {rows.weight} AS {TIMES}"
         tables = [rows.new, *([rows.earlier] if rows.earlier is not None else [])]
         parts = [f"SELECT {listed} FROM {table} AS r {met}" for table in tables]
         return _added_up(parts, self.columns, "< 0")
@@ -244,14 +244,14 @@ class ExactChanges:
     def volume(self, arrival: Arrival, earlier: float) -> CheckVolume:
         taken, probed = arrival.updates + arrival.deletes, arrival.changes + earlier
         read, hashed = arrival.changes + probed, 0.0 if self.has_key else len(self.meets_by) * (taken + probed)
-        if taken > MOST_SENT:
+        if taken > MOST_BROADCAST:
             return CheckVolume(read=read, probed=probed, grouped=3 * taken + probed, hashed=hashed)
-        return CheckVolume(read=read, sent=taken, probed=probed, grouped=2 * taken, hashed=hashed)
+        return CheckVolume(read=read, broadcast=taken, probed=probed, grouped=2 * taken, hashed=hashed)
 
 
 @dataclass(frozen=True)
 class PairedUpdates:
-    """A run of a feed has as many postimages as preimages; with a key, for every value of it."""
+    """A run of a feed has as many postimages as preimages; if there is a key, for each of its values."""
 
     key: tuple[str, ...] = ()
     name: str = "paired updates"
@@ -286,7 +286,7 @@ class PairedUpdates:
 
 
 def bill_of(promise: Promise, widths: Mapping[str, float], arrival: Arrival, earlier: float) -> Bill:
-    """What a check of an arrival beside so many earlier rows costs by the built-in rates."""
+    """The cost of checking an arrival against this number of earlier rows, by the built-in rates."""
     rates, prices = Rates(), Prices()
     volume = promise.volume(arrival, earlier)
     width = sum(widths.get(column, STRING) for column in promise.reads)
@@ -297,7 +297,7 @@ def bill_of(promise: Promise, widths: Mapping[str, float], arrival: Arrival, ear
         + (rates.group + rates.merge) * volume.grouped,
         read=rates.read * volume.read + (rates.read_byte + prices.io * rates.compressed) * size,
         shuffle=(rates.shuffle + prices.network * width) * volume.grouped,
-        broadcast=rates.broadcast * volume.sent,
+        broadcast=rates.broadcast * volume.broadcast,
     )
 
 
@@ -315,7 +315,7 @@ def broken_promises(promises: Sequence[Promise], rows: Rows, most: int) -> str:
 
 
 def files_of_rows(shown: Sequence[str], rows: Rows, texts: Sequence[str]) -> str:
-    """The files among the new ones that have rows with these texts."""
+    """The new files that contain rows with these texts."""
     return f"SELECT DISTINCT input_file_name() AS file FROM {rows.new} WHERE {row_text(shown)} IN ({_texts(texts)})"
 
 
@@ -323,13 +323,13 @@ def row_text(columns: Sequence[str]) -> str:
     """A row as text, for people."""
     parts: list[str] = []
     for number, column in enumerate(columns):
-        told = quoted_text(f"{', ' if number else ''}{column}=")
-        parts.append(f"{told}, coalesce(CAST({quoted_name(column)} AS STRING), 'NULL')")
+        label = quoted_text(f"{', ' if number else ''}{column}=")
+        parts.append(f"{label}, coalesce(CAST({quoted_name(column)} AS STRING), 'NULL')")
     return f"concat({', '.join(parts)})" if parts else "''"
 
 
 def may_meet(columns: Sequence[str], new: Facts, earlier: Facts) -> bool:
-    """Whether rows of both can agree on some columns, as far as footers tell."""
+    """Whether rows of both can agree on some columns, by the ranges in the footers."""
     return not any(
         _apart(new[column].range, earlier[column].range) for column in columns if column in new and column in earlier
     )
@@ -347,20 +347,20 @@ def _order(value: Value) -> tuple[int, str]:
 
 
 def _only(facts: Facts, kinds: Sequence[str]) -> bool:
-    """Whether all rows of a feed are of one kind, and that one of some."""
-    told = facts.get(CHANGE_TYPE)
-    return told is not None and not told.nulls and told.range in [(kind, kind) for kind in kinds]
+    """Whether all rows of a feed have the same change type, and it is one of `kinds`."""
+    statistics = facts.get(CHANGE_TYPE)
+    return statistics is not None and not statistics.nulls and statistics.range in [(kind, kind) for kind in kinds]
 
 
 def _meeting(rows: Rows, columns: Sequence[str], kinds: Sequence[str], *, by_hash: bool = False) -> str:
-    """What keeps of rows `r` those that a new row may meet by some columns; in a feed a new row of some kinds.
+    """The semi join that keeps the rows `r` that match a new row on some columns; in a feed, a new row of some kinds.
 
-    By a hash rows that are equal meet, nulls and all, and hardly any others; it is one number, however many columns.
+    A hash also matches NULLs, and is one number for any number of columns; it rarely matches rows that differ.
     """
     only = f" WHERE {CHANGE_TYPE} IN ({_texts(kinds)})" if rows.is_feed else ""
     if by_hash:
-        told = f"SELECT xxhash64({_names(columns)}) AS {HASH} FROM {rows.new}{only}"
-        return f"LEFT SEMI JOIN ({told}) AS n ON n.{HASH} = xxhash64({_names(columns, of='r.')})"
+        hashes = f"SELECT xxhash64({_names(columns)}) AS {HASH} FROM {rows.new}{only}"
+        return f"LEFT SEMI JOIN ({hashes}) AS n ON n.{HASH} = xxhash64({_names(columns, of='r.')})"
     same = " AND ".join(f"n.{quoted_name(column)} = r.{quoted_name(column)}" for column in columns)
     return f"LEFT SEMI JOIN (SELECT {_names(columns)} FROM {rows.new}{only}) AS n ON {same}"
 

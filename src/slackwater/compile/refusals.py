@@ -1,7 +1,7 @@
-"""What DuckDB refuses while a plan is simulated, as errors of ours.
+"""Errors of DuckDB during a simulation, as Slackwater's errors.
 
-A simulation knows what DuckDB knows. A function that only Spark has is refused by name; a value that does not fit, or a
-sub-query with several rows where one is expected, is a mistake in the query or its data, as it would be on Spark.
+A simulation supports what DuckDB supports. A function that only Spark has is refused by name. A value that does not
+fit, or a sub-query with several rows where one is expected, is an error in the query or its data, as on Spark.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OF_VALUES = ("ConversionException", "OutOfRangeException", "InvalidInputExcepti
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """DuckDB's errors in the block as errors of ours."""
+    """Turns DuckDB's errors in the block into Slackwater's."""
     from duckdb import Error
 
     try:
@@ -32,7 +32,7 @@ def refusals() -> Iterator[None]:
 
 
 def our_error(kind: str, message: str) -> UserError:
-    """An error of DuckDB in our words, by its class and its message."""
+    """Slackwater's error for an error of DuckDB, by its class and its message."""
     if missing := _NO_FUNCTION.search(message):
         name = (missing[1] or missing[2]).lower()
         return UnsupportedError(f"the simulation does not know the function `{name}` as it is used here", hint=_HINT)

@@ -7,5 +7,5 @@ from slackwater.sql.emit import emit
 
 
 def step_sql(step: Step, dialect: str = "spark") -> str:
-    """The SELECT of a step; what becomes of its rows is the runtime's business."""
+    """The SELECT of a step; the runtime decides where its rows go."""
     return emit(step.query if step.query is not None else step.relation, dialect, like_spark=True)

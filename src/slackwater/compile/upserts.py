@@ -1,13 +1,12 @@
 """Records without preimages as exact changes, in SQL: what Debezium, DMS and most other CDC tools deliver.
 
-The table after a run holds, for every key, the winning record among all records up to that run, unless that record
-says delete. The record with the greatest sequence wins; without a sequence, that of the latest run. Records that are
-equal in all columns are one. Records that differ and tie for the win are an error, and so is a NULL in a key or in a
-sequence.
+The table after a run holds, for every key, the winning record among all records up to that run, unless that record is
+a delete. The record with the greatest sequence wins; without a sequence, that of the latest run. Records that are equal
+in all columns count as one. A tie between records that differ is an error, and so is a NULL in a key or in a sequence.
 
 `table` computes this from the records. `changes` computes the change of one run from its records and the changes of the
-runs before it: a changelog, with both images of an update, and with the records that say delete, which are kept so that
-a late record does not bring a row back.
+runs before it: a changelog, with both images of an update, and with the deletes, which are kept so that a late record
+does not restore a deleted row.
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ from slackwater.rows.width import type_width
 from slackwater.time.forms import WEIGHT
 
 CHANGE = "slackwater__change"
-"""The column of a changelog that says what a row is."""
+"""The column of a changelog with the kind of the row."""
 
 INSERT, BEFORE, AFTER, DELETE, TOMBSTONE = "insert", "update_preimage", "update_postimage", "delete", "tombstone"
 RECORDS = (INSERT, AFTER, TOMBSTONE)
-"""The rows of a changelog that are records as they arrived; the others are the rows that these replace."""
+"""The kinds of rows that are records as they arrived; rows of other kinds are replaced by these."""
 
 ROW, DELETED, RUN, RANK, TAKING = (f"slackwater__{word}" for word in ("row", "deleted", "run", "rank", "taking"))
 RIVAL = "slackwater__rival"
-"""Names beside those of a source's own columns. A rival has the same claim to win; it is the same record if alone."""
+"""Names of added columns. A rival is a record that ties with the winner; without a tie it is the winner itself."""
 
 Numbered = Sequence[tuple[int, str]]
 """Views by the run that brought their rows."""
@@ -48,7 +47,7 @@ class Upserts:
     sequence: tuple[str, ...] = ()
     """Expressions over a record; the first that differs decides."""
     deletes: str | None = None
-    """Whether a record says delete: an expression; NULL is no."""
+    """An expression: whether a record is a delete; NULL means it is not."""
 
     @property
     def changelog_fields(self) -> tuple[Field, ...]:
@@ -57,14 +56,14 @@ class Upserts:
     # --- by definition -----------------------------------------------------------------------------------------------
 
     def table(self, records: Numbered) -> str:
-        """The table once these records are there, by the definition alone."""
+        """The table after these records, by the definition."""
         read = "\n  UNION ALL\n  ".join(self._read(view, run) for run, view in records)
         return f"SELECT {self._unpacked}\nFROM ({self._alone(self._winners(read, RUN))})\nWHERE NOT {DELETED}"
 
     # --- step by step ------------------------------------------------------------------------------------------------
 
     def changes(self, records: str, earlier: Numbered) -> str:
-        """The changelog of a run: its records against those that have won so far, by the changelogs before it."""
+        """The changelog of a run: its records against the winners of the earlier changelogs."""
         winners = self._winners(self._read(records, 0))
         if not earlier:
             change = f"CASE WHEN {DELETED} THEN '{TOMBSTONE}' ELSE '{INSERT}' END AS {CHANGE}"
@@ -85,7 +84,7 @@ class Upserts:
         return f"SELECT {self._columns}, {weight}\nFROM {changelog}\nWHERE {CHANGE} <> '{TOMBSTONE}'"
 
     def version_of(self, changelogs: Numbered) -> str:
-        """The table after the last of these changelogs: of every key the latest record, unless it says delete."""
+        """The table after the last of these changelogs: the latest record of every key, unless it is a delete."""
         if len(changelogs) == 1:
             ((_, only),) = changelogs
             return f"SELECT {self._columns}\nFROM {only}\nWHERE {CHANGE} = '{INSERT}'"
@@ -112,11 +111,11 @@ class Upserts:
 
     @property
     def _places(self) -> list[str]:
-        """The columns of a sequence, by our names."""
+        """The added columns that hold the sequence."""
         return [f"slackwater__sequence{n}" for n, _ in enumerate(self.sequence, start=1)]
 
     def _read(self, view: str, run: int) -> str:
-        """Records with what decides between them; one without a key or a sequence is refused."""
+        """Records with their sequence and whether they are deletes; a NULL in a key or a sequence is an error."""
         shown = f"to_json(struct({self._columns}))"
         key = f"source `{self.source}`: a record has NULL in its key ({', '.join(self.key)})"
         columns = [
@@ -133,7 +132,7 @@ class Upserts:
         return f"coalesce(({self.deletes}\n), false) AS {DELETED}" if self.deletes else f"false AS {DELETED}"
 
     def _winners(self, read: str, otherwise: str | None = None) -> str:
-        """One record a key, and its rival: of the greatest sequence or, without one, of another column, if any."""
+        """The winning record of each key, and its rival: by the sequence or, without one, by `otherwise`."""
         order = self._places or ([otherwise] if otherwise else [])
         rank = f"rank() OVER (PARTITION BY {self._keys} ORDER BY {', '.join(f'{o} DESC' for o in order) or '1'})"
         kept = "".join(f", max({column}) AS {column}" for column in (*self._places, DELETED))
@@ -144,24 +143,24 @@ class Upserts:
         )
 
     def _alone(self, winners: str) -> str:
-        """The winners, where none has a rival that differs."""
+        """The winners; a rival that differs from its winner is an error."""
         one = f"CASE WHEN {ROW} <=> {RIVAL} THEN {ROW} ELSE {self._tied(RIVAL, ROW)} END AS {ROW}"
         return f"\n  SELECT {one}, {DELETED}\n  FROM (\n{winners}\n)\n"
 
     def _tied(self, one: str, other: str) -> str:
-        what = "two records of one key differ and have the same sequence, which must tell them apart"
+        what = "two different records of one key have the same sequence"
         if not self.sequence:
-            what = "one run brought two records of one key that differ, so give `sequence`, by which the later is known"
+            what = "one run has two different records of one key: set `sequence`, which decides the later one"
         return _error(f"source `{self.source}`: {what}: ", f"to_json({one})", "' and '", f"to_json({other})")
 
     def _kept(self, changelogs: Numbered, columns: str) -> str:
         """The records of changelogs, each with its run."""
         records = ", ".join(f"'{kind}'" for kind in RECORDS)
-        each = (f"SELECT {columns}, {n} AS {RUN} FROM {log} WHERE {CHANGE} IN ({records})" for n, log in changelogs)
-        return "\n  UNION ALL\n  ".join(each)
+        selects = (f"SELECT {columns}, {n} AS {RUN} FROM {log} WHERE {CHANGE} IN ({records})" for n, log in changelogs)
+        return "\n  UNION ALL\n  ".join(selects)
 
     def _current(self, changelogs: Numbered) -> str:
-        """The records that have won so far, of the keys that have arrived."""
+        """The current winners of the keys that have arrived."""
         places = "".join(f", ({t}\n) AS {p}" for t, p in zip(self.sequence, self._places, strict=True))
         rank = f"row_number() OVER (PARTITION BY {self._keys} ORDER BY {RUN} DESC) AS {RANK}"
         return (
@@ -174,7 +173,7 @@ class Upserts:
 
     @property
     def _compared(self) -> str:
-        """Every record that has arrived beside the one that has won so far, and whether it wins now."""
+        """Every arrived record next to the current winner, and whether it wins."""
         return (
             f"  SELECT slackwater__a.{ROW} AS slackwater__new, slackwater__c.{ROW} AS slackwater__old,\n"
             f"    slackwater__a.{DELETED} AS {DELETED},\n"
@@ -216,7 +215,7 @@ def _error(said: str, *shown: str) -> str:
 
 
 def bill_of(fields: Sequence[Field], arrived: float, before: float) -> Bill:
-    """What the changelog of so many records, beside those that came before, costs by the built-in rates."""
+    """The cost of a changelog by the built-in rates: of the records that arrived, and of those before."""
     rates, prices = Rates(), Prices()
     width = sum(type_width(f.type) for f in fields)
     files, read = prices.io * rates.compressed, arrived + before
@@ -231,5 +230,5 @@ def bill_of(fields: Sequence[Field], arrived: float, before: float) -> Bill:
 
 def kinds_of(changes: Iterable[str]) -> tuple[int, int, int]:
     """How many rows a changelog inserts, updates and deletes."""
-    told = list(changes)
-    return told.count(INSERT), told.count(AFTER), told.count(DELETE)
+    kinds = list(changes)
+    return kinds.count(INSERT), kinds.count(AFTER), kinds.count(DELETE)

@@ -1,8 +1,8 @@
-"""Names for data, as SQL: which files a table's version or change is read from.
+"""Temporary views, as SQL: which files a version or a delta of a table is read from.
 
-Everything a run reads is a temporary view over an exact list of files, so the same text that a run executes can be
-printed and run by hand. The rows of a change feed carry `_change_type`; as a change they have a weight instead, as a
-version they are what remains when the weights of equal rows are added up.
+Everything a run reads is a temporary view over an exact list of files, so the SQL text of a run can be printed and run
+by hand. The rows of a change feed carry `_change_type`. In a delta they have a weight instead; a version has the rows
+whose weights add up to more than 0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ADDING = ("insert", "update_postimage")
 TAKING = ("delete", "update_preimage")
 
 TIMES, COPY = "slackwater__times", "slackwater__copy"
-"""Names beside those of a feed's own columns."""
+"""Names of columns that are added to a feed's own."""
 
 _SPECIAL = frozenset("{}[]*?,\\^")
 
@@ -34,7 +34,7 @@ class Files:
 
 
 def view_of_files(name: str, files: Files, fields: Sequence[Field] | None) -> str:
-    """A view over files; their columns are looked up by the engine where none are given."""
+    """A view over files; without `fields`, the engine infers the columns."""
     if not files.paths:
         return view_of_nothing(name, fields or ())
     options = {"path": _pattern(files.base, files.paths), **files.options}
@@ -52,7 +52,7 @@ def view_of_nothing(name: str, fields: Sequence[Field]) -> str:
 
 
 def view_of_query(name: str, query: str, columns: Sequence[str] = ()) -> str:
-    """A view of what a query returns, by other names where they are given."""
+    """A view of a query's result; `columns` renames its columns."""
     named = f" ({', '.join(map(quoted_name, columns))})" if columns else ""
     return f"CREATE OR REPLACE TEMPORARY VIEW {quoted_name(name)}{named} AS\n{query}"
 
@@ -64,7 +64,7 @@ def change_of_feed(name: str, feed: str, fields: Sequence[Field]) -> str:
 
 
 def version_of_feed(name: str, feed: str, fields: Sequence[Field], *, unique: bool) -> str:
-    """What a change feed has left: each row as often as it came more than it went."""
+    """The rows that remain after a change feed, each as often as its weights add up to."""
     columns = ", ".join(quoted_name(f.name) for f in fields)
     summed = (
         f"SELECT {columns}, sum({_weight(feed)}) AS {TIMES}\n  FROM {quoted_name(feed)}\n  GROUP BY {columns}\n"
@@ -81,14 +81,14 @@ def _weight(feed: str) -> str:
 
 
 def _pattern(base: str, paths: Sequence[str]) -> str:
-    """One glob for all the files: alternatives in braces, whatever is special in a name escaped."""
+    """One glob for all the files: alternatives in braces, special characters escaped."""
     escaped = [escaped_path(path) for path in paths]
     chosen = escaped[0] if len(escaped) == 1 else "{" + ",".join(escaped) + "}"
     return f"{escaped_path(base)}/{chosen}"
 
 
 def escaped_path(path: str) -> str:
-    """A path that stands for itself where patterns are read."""
+    """A path as a glob that matches only itself."""
     return "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in path)
 
 
@@ -102,5 +102,5 @@ def quoted_name(name: str) -> str:
 
 
 def quoted_text(text: str) -> str:
-    """A text that stands for itself; `${x}` is written so that Spark puts no value there."""
+    """A SQL string literal; `${` is escaped so that Spark does not substitute variables."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("${", "\\u0024{") + "'"

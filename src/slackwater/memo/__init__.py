@@ -1,1 +1,1 @@
-"""The memo: every known way to write each relation, and every known way to compute each of its forms."""
+"""The memo: all equal expressions of each relation, and all ways to compute each of its forms."""

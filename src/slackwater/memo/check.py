@@ -1,7 +1,7 @@
-"""The invariants of the memo, checked: by tests after every firing of a rule, by nobody else.
+"""Checks of the memo's invariants. Only tests use them, after every firing of a rule.
 
-They are numbered and explained in `docs/invariants.md`. A `MemoCheck` looks only at what has changed since it last
-looked, so that checking after every firing stays affordable; `whole` looks at everything, circles included.
+`docs/invariants.md` numbers and explains the invariants. `MemoCheck.changed` checks only what has changed since the
+last check, so that checking after every firing stays cheap; `whole` checks everything, cycles included.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class MemoCheck:
     _owners: dict[Relation, GroupId] = field(default_factory=dict)
 
     def changed(self) -> None:
-        """Checks the groups to which something was added since the last time."""
+        """Checks the groups that have grown since the last check."""
         for group in self.memo:
             now = _signature(group)
             if self._seen.get(group.id) != now:
@@ -37,10 +37,10 @@ class MemoCheck:
                 self._group(group)
 
     def whole(self) -> None:
-        """Checks everything, and that nothing is needed to compute itself."""
+        """Checks everything, and that no form depends on itself."""
         self._seen.clear()
         self.changed()
-        self._no_circles()
+        self._no_cycles()
 
     # --- groups ------------------------------------------------------------------------------------------------------
 
@@ -85,7 +85,7 @@ class MemoCheck:
 
     def _form(self, group: Group, form: Form) -> None:
         if form.group != group.id:
-            raise _broken(5, group, f"{form} is filed here")
+            raise _broken(5, group, f"{form} belongs to another group")
         if (form.since | form.until) & ~group.tables:
             raise _broken(5, group, f"{form} has versions of tables that are not below it ({group.tables:b})")
         if form.kind is Kind.SNAPSHOT:
@@ -103,7 +103,7 @@ class MemoCheck:
         if form.kind is Kind.COMPLETION and not form.partial:
             part = group.relatives.get("positive")
             if part is None or part.group == group.id:
-                raise _broken(10, group, f"{form} completes a part that there is not")
+                raise _broken(10, group, f"{form} completes a part that does not exist")
 
     def _alternative(self, group: Group, form: Form, alternative: Alternative) -> None:
         tree, rule = alternative.tree, alternative.rule
@@ -117,10 +117,10 @@ class MemoCheck:
                     raise _broken(9, group, f"{rule} for {form} reads {node}, of no group of this memo")
                 self._form(self.memo[node.group], node)
 
-    # --- circles -----------------------------------------------------------------------------------------------------
+    # --- cycles ------------------------------------------------------------------------------------------------------
 
-    def _no_circles(self) -> None:
-        """Within one interval no form is needed, step by step, for itself; old snapshots are of the interval before."""
+    def _no_cycles(self) -> None:
+        """Within one interval, no form depends on itself; old snapshots belong to the previous interval."""
         done: set[Form] = set()
         for group in self.memo:
             for root in group.forms:

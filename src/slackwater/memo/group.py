@@ -13,16 +13,16 @@ from slackwater.time.version import Mask
 
 @dataclass(frozen=True, slots=True)
 class RuleFlags:
-    """What the search must know of a rule beyond its pattern, and of each alternative that the rule has found."""
+    """Properties of a rule that the search needs beyond its pattern; every alternative of the rule has them too."""
 
     makes_batch: bool = False
     """It makes the batch plan: snapshots from snapshots."""
     last_resort: bool = False
-    """It is tried only where no other rule finds anything."""
+    """It is tried only if no other rule yields an alternative."""
     sums_own_deltas: bool = False
     """It adds up deltas of the relation itself."""
     moves_inner_joins: bool = False
-    """It gives inner joins a place of their own: there they are put in order, no longer where they were written."""
+    """It moves inner joins to another place; they are ordered there, and no longer where the query has them."""
 
 
 NO_FLAGS = RuleFlags()
@@ -35,22 +35,22 @@ class Alternative:
     tree: Relation
     rule: str
     through: str = ""
-    """The rule that found the operator the alternative computes, where it is not the one that was written."""
+    """The exploration rule that found the alternative's operator, if it is not the operator of the query."""
     flags: RuleFlags = NO_FLAGS
     """Those of its rule."""
 
     def leaves(self) -> tuple[Form, ...]:
-        """The forms it reads, each once, in order of appearance."""
-        found = dict.fromkeys(node for node in self.tree.walk() if isinstance(node, Form))
-        return tuple(found)
+        """The distinct forms that it reads, in order of appearance."""
+        forms = dict.fromkeys(node for node in self.tree.walk() if isinstance(node, Form))
+        return tuple(forms)
 
 
 @dataclass
 class Group:
-    """What the memo knows of one relation. Only the memo and the search add to it.
+    """One relation in the memo. Only the memo and the search add to it.
 
-    `tables` is the mask of the changing tables below; `retracts` says whether its deltas may take rows away,
-    and `unstable` which values two computations of it may give differently.
+    `tables` is the mask of the changing tables below; `retracts` says whether its deltas may remove rows, and
+    `unstable` are the columns in which two computations of the relation may differ.
     Intra-TVR links are `forms`; inter-TVR links are `relatives`, by name (`positive` is the papers' Qᴾ).
     """
 
@@ -62,9 +62,9 @@ class Group:
     unstable: Columns = frozenset()
     expressions: list[Relation] = field(default_factory=list)
     found_by: dict[Relation, str] = field(default_factory=dict)
-    """The exploration rule that each expression comes from; those that were written are not listed."""
+    """The exploration rule that found each expression; expressions of the query are not listed."""
     inner_joins_moved: bool = False
-    """Whether a rule with the flag `moves_inner_joins` has found one of them."""
+    """Whether a rule with the flag `moves_inner_joins` has found one of the expressions."""
     forms: dict[Form, list[Alternative]] = field(default_factory=dict)
     relatives: dict[str, GroupLeaf | None] = field(default_factory=dict)
 
@@ -75,7 +75,7 @@ class Group:
 
     @property
     def has_deltas(self) -> bool:
-        """Whether changes can be told apart by value: not if they retract values that may come out differently."""
+        """Whether deltas are possible: not if they would retract values that may differ when computed again."""
         return not (self.retracts and self.unstable)
 
     @property

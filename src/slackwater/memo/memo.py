@@ -1,7 +1,7 @@
 """The memo: groups of equal expressions, interned.
 
-`insert` gives the group of a relation, new or known; `add` says that another expression is equal to a group. An
-expression's inputs are `GroupLeaf`s, so an expression stands for as many plans as its inputs have.
+`insert` returns the group of a relation, and creates it if necessary; `add` adds an equal expression to a group. The
+inputs of an expression are `GroupLeaf`s, so an expression stands for every combination of its inputs' expressions.
 
 Invariants are numbered in `docs/invariants.md` and checked by `memo/check.py`.
 """
@@ -52,7 +52,7 @@ class Memo:
         return self._groups[owner].leaf
 
     def add(self, group: GroupId, relation: Relation, rule: str, flags: RuleFlags = NO_FLAGS) -> bool:
-        """Says that by a rule a relation equals a group; False when that was known, here or of another group."""
+        """Adds a relation that a rule found equal to a group; False if this or another group has it already."""
         expression = self._over_leaves(relation)
         if expression in self._owner:
             return False
@@ -77,7 +77,7 @@ class Memo:
         return self._owner.get(relation)
 
     def folded(self, relation: Relation) -> Relation:
-        """A relation with each part that has a group replaced by it: equal parts then look equal."""
+        """A relation in which each part that has a group is replaced by its leaf, so that equal parts compare equal."""
         over = relation.with_inputs(*(self.folded(below) for below in relation.inputs))
         owner = self._owner.get(over)
         return over if owner is None else self._groups[owner].leaf
@@ -87,14 +87,14 @@ class Memo:
 
     def _new_group(self, expression: Relation) -> GroupId:
         group = GroupId(len(self._groups))
-        known = derive(expression)
+        properties = derive(expression)
         self._groups.append(
             Group(
                 group,
                 expression.columns,
-                known,
-                self.tables.mask(known.changing_tables),
-                retracts=self._retracts(known),
+                properties,
+                self.tables.mask(properties.changing_tables),
+                retracts=self._retracts(properties),
                 unstable=unstable_columns(expression, [self._unstable(below) for below in expression.inputs]),
                 expressions=[expression],
             )
@@ -108,11 +108,11 @@ class Memo:
             self._readers.setdefault(below, []).append((group, expression))
 
     def retracts(self, expression: Relation) -> bool:
-        """Whether deltas computed by this expression may take rows away, be it only to bring them back."""
+        """Whether deltas computed by this expression may remove rows, even if only to add them again."""
         return self._retracts(derive(expression))
 
-    def _retracts(self, known: Properties) -> bool:
-        return not known.monotone or bool(known.changing_tables & self.retracting)
+    def _retracts(self, properties: Properties) -> bool:
+        return not properties.monotone or bool(properties.changing_tables & self.retracting)
 
     def _unstable(self, below: Relation) -> Columns:
         return self._groups[below.group].unstable if isinstance(below, GroupLeaf) else frozenset()
@@ -129,7 +129,7 @@ class Memo:
     # --- forms -------------------------------------------------------------------------------------------------------
 
     def snapshot(self, group: GroupId, version: Mask, *, partial: tuple[Column, ...] | None = None) -> Form:
-        """A version of a group; of an aggregate also as partial aggregates, with these columns."""
+        """A version of a group; with `partial`, the partial aggregates of an aggregate, with these columns."""
         home = self._groups[group]
         until = restricted(version, home.tables)
         names = home.columns if partial is None else partial
@@ -153,7 +153,7 @@ class Memo:
         return Form(Kind.COMPLETION, group, start, end, partial is not None, False, names)
 
     def explored(self, form: Form) -> Form:
-        """The form under which a form's alternatives are kept: an old snapshot is the new one of an interval before."""
+        """The form that holds a form's alternatives: an old snapshot is the new one of the previous interval."""
         if form.kind is not Kind.SNAPSHOT or form.until != OLD:
             return form
         return self.snapshot(form.group, self._groups[form.group].tables, partial=form.names if form.partial else None)
@@ -163,14 +163,14 @@ class Memo:
         return self._groups[form.group].forms.setdefault(form, [])
 
     def offer(self, form: Form, alternative: Alternative) -> bool:
-        """Another way to compute a form; False when it was known."""
-        known = self.alternatives(form)
-        if any(other.tree == alternative.tree for other in known):
+        """Adds a way to compute a form; False if the form has it already."""
+        alternatives = self.alternatives(form)
+        if any(other.tree == alternative.tree for other in alternatives):
             return False
         if set(alternative.tree.columns) != set(form.columns):
             raise InternalError(
                 f"rule {alternative.rule} gives {form} the columns {sorted(c.id for c in alternative.tree.columns)}, "
                 f"not {sorted(c.id for c in form.columns)}"
             )
-        known.append(alternative)
+        alternatives.append(alternative)
         return True

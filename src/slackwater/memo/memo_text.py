@@ -7,7 +7,7 @@
           delta_of_left_outer_join  (ΔG0 ⋈ G1@new) + (G0@old ⋈ ΔG1) + pad(ΔG0 ▷ G1@new) − pad(…)
 
 A form is written `G@new`, `G@old`, `G@{t}` (only t is read at the new end), `ΔG`, `ΔᴾG` (completion); `γ°` marks group
-forms. Expressions over forms are written as algebra: what only keeps columns or gives them types is left out.
+forms. Expressions over forms are written as algebra; projections that only select or cast columns are left out.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ def show_memo(memo: Memo) -> str:
 
 
 def show_group(memo: Memo, group: Group) -> Iterator[str]:
-    """One group: its expressions, what is known of it, its forms and how each is computed."""
+    """One group: its expressions, its changing tables, its forms and the alternatives of each."""
     margin = " " * (len(f"G{group.id}") + 2)
     for position, expression in enumerate(group.expressions):
-        found = f"  by {rule}" if (rule := group.found_by.get(expression)) else ""
-        yield (f"G{group.id}  " if position == 0 else margin) + show_expression(expression) + found
+        origin = f"  by {rule}" if (rule := group.found_by.get(expression)) else ""
+        yield (f"G{group.id}  " if position == 0 else margin) + show_expression(expression) + origin
     if group.is_static:
         yield f"{margin}never changes"
     else:
@@ -144,7 +144,7 @@ def _word(node: Relation) -> str:
 
 
 def _projected(node: Project, inner: str) -> str:
-    """A projection by what it does to rows: negates them, pads them, or something else; keeping columns is silent."""
+    """A projection by its effect: negation, padding, or something else; one that only keeps columns is not shown."""
     weight = node.definitions.get(WEIGHT)
     others = [(c, s) for c, s in node.items if c != WEIGHT and s.column != c]
     if others and all(s.is_literal and "NULL" in s.text for _, s in others):

@@ -1,6 +1,6 @@
 """Qᴾ: the part of a relation that is never retracted while its tables only grow.
 
-An inter-TVR link of the memo, named `positive`: the same query with every operator that takes rows back weakened to
+An inter-TVR link of the memo, named `positive`: the same query with every operator that retracts rows weakened to
 one that does not. An outer join keeps its inner part; a filter, projection or union keeps that of its inputs; an anti
 join, an aggregate, a window or a limit keeps nothing.                                       [Tempura §4.2, Eq. 3]
 """
@@ -17,7 +17,7 @@ LINK = "positive"
 
 
 def positive_part(memo: Memo, leaf: GroupLeaf) -> GroupLeaf | None:
-    """The group of Qᴾ; the group itself where nothing is ever retracted, None where nothing is safe."""
+    """The group of Qᴾ: the group itself if it never retracts; None if every row may be retracted."""
     group = memo[leaf.group]
     if not group.retracts:
         return leaf

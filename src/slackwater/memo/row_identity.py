@@ -1,8 +1,8 @@
-"""What a relation is, told so that another plan on another day knows it again.
+"""The identity of a relation: a short text by which the plan of another day recognizes the relation.
 
-An identity says all that decides how many rows a relation has, over base tables and canonical columns: no number of a
-group or run, no order of conjuncts, of joins or of branches, no columns that are merely computed or carried along. Two
-relations of one identity have the same number of rows on the same data.
+An identity contains all that determines the number of rows, over base tables and canonical columns. It contains no
+number of a group or run, no order of conjuncts, joins or branches, and no columns that are only computed or carried
+along. Two relations with the same identity have the same number of rows on the same data.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from slackwater.memo.memo import Memo
 from slackwater.time.forms import Form, GroupId, GroupLeaf
 
 _COPY = re.compile(r"~\d+")
-"""What the canonical name of a column ends in, where a relation is there for a second time."""
+"""The suffix of a canonical column name if a relation occurs a second time."""
 
 Block = tuple[tuple[str, ...], frozenset[str]]
-"""Filters and inner joins over some inputs, in whatever order: the inputs' identities and all conjuncts."""
+"""Filters and inner joins over some inputs, in any order: the inputs' identities and all conjuncts."""
 
 
 class RowIdentities:
-    """The identities of a memo's groups, each worked out once."""
+    """The identities of a memo's groups, each computed once."""
 
     def __init__(self, memo: Memo) -> None:
         self.memo = memo
@@ -55,37 +55,37 @@ class RowIdentities:
         """The base tables below a relation over groups or forms."""
         match relation:
             case GroupLeaf() | Form():
-                known = self._tables.get(relation.group)
-                if known is None:
-                    known = self._tables[relation.group] = self.tables(self.memo[relation.group].expressions[0])
-                return known
+                names = self._tables.get(relation.group)
+                if names is None:
+                    names = self._tables[relation.group] = self.tables(self.memo[relation.group].expressions[0])
+                return names
             case Scan():
                 return frozenset((relation.table.name,))
             case _:
                 return frozenset[str]().union(*map(self.tables, relation.inputs))
 
     def _block(self, group: GroupId) -> Block:
-        known = self._blocks.get(group)
-        if known is None:
-            known = self._blocks[group] = self._made_of(self.memo[group].expressions[0])
-        return known
+        block = self._blocks.get(group)
+        if block is None:
+            block = self._blocks[group] = self._block_of(self.memo[group].expressions[0])
+        return block
 
-    def _made_of(self, node: Relation) -> Block:
+    def _block_of(self, node: Relation) -> Block:
         match node:
             case GroupLeaf():
                 return self._block(node.group)
             case Project():
-                return self._made_of(node.input)
+                return self._block_of(node.input)
             case Filter():
-                inputs, tests = self._made_of(node.input)
+                inputs, tests = self._block_of(node.input)
                 return inputs, tests | texts_of(node.predicate)
             case Join(kind=JoinKind.INNER):
-                (left, one), (right, other) = self._made_of(node.left), self._made_of(node.right)
+                (left, one), (right, other) = self._block_of(node.left), self._block_of(node.right)
                 return tuple(sorted((*left, *right))), one | other | texts_of(node.condition)
             case _:
-                return (_digest(*self._told(node)),), frozenset()
+                return (_digest(*self._parts(node)),), frozenset()
 
-    def _told(self, node: Relation) -> Iterable[str]:
+    def _parts(self, node: Relation) -> Iterable[str]:
         below = [self._whole(part) for part in node.inputs]
         match node:
             case Scan():
@@ -95,7 +95,7 @@ class RowIdentities:
             case Join():
                 return f"{node.kind} join", *below, *sorted(texts_of(node.condition))
             case Aggregate():
-                # Sums are changed by rows that leave the groups as they are, so a change of theirs is another one.
+                # A row can change a sum without changing the groups, so deltas of sums and of groups differ in size.
                 return "distinct" if node.is_distinct else "groups", *below, *sorted(c.id for c in node.keys)
             case Union():
                 return "union", *sorted(below)
@@ -117,12 +117,12 @@ class RowIdentities:
 
 
 def texts_of(predicate: Scalar) -> frozenset[str]:
-    """A conjunction as texts that do not depend on the order of its parts, nor on that of what is equated."""
+    """A conjunction as texts that do not depend on the order of conjuncts, nor on that of the sides of equalities."""
     return frozenset(_text(part) for part in conjuncts(predicate))
 
 
 def without_copies(text: str) -> str:
-    """A text in which all copies of a relation are called alike."""
+    """A text without the suffixes that tell copies of a relation apart."""
     return _COPY.sub("", text)
 
 

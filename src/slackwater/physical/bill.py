@@ -1,4 +1,4 @@
-"""A bill: what a statement costs, item by item. Prices are learned by item, so estimates are told by item too.
+"""A bill: what a statement costs, item by item. Prices are learned by item, so estimates are itemized too.
 
 The same shape holds factors: by how much an item costs more or less on some cluster than the built-in rates say.
 """
@@ -20,15 +20,15 @@ class Item(StrEnum):
     WRITE = "write"
     """Files of states and answers."""
     SHUFFLE = "shuffle"
-    """Rows moved to where the hash of some columns says."""
+    """Rows repartitioned by the hash of some columns."""
     BROADCAST = "broadcast"
-    """Rows sent to every worker."""
+    """Rows broadcast to every executor."""
     FIXED = "fixed"
-    """What no row count shortens: a statement, a source, an exchange."""
+    """Costs that do not depend on row counts: of a statement, a source, an exchange."""
 
 
 WORK = tuple(item for item in Item if item is not Item.FIXED)
-"""The items that rows are charged for: what the executors do."""
+"""The items that grow with rows: the work of executors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ class Bill:
         return cls(*(numbers.get(item, 0.0) for item in Item))
 
     def __getitem__(self, item: Item) -> float:
-        found: float = getattr(self, item.value)
-        return found
+        amount: float = getattr(self, item.value)
+        return amount
 
     def __iter__(self) -> Iterator[float]:
         return iter(astuple(self))
@@ -66,7 +66,7 @@ class Bill:
 
     @property
     def work(self) -> float:
-        """What the executors do, without what is waited for."""
+        """The work of executors, without fixed costs."""
         return self.total - self.fixed
 
 

@@ -1,7 +1,7 @@
-"""May a side of a join be sent to every worker? One question, one limit, for the plan and for the run alike.
+"""May a side of a join be broadcast? One limit answers, for the plan and for the run alike.
 
-A side that turns out larger than a worker holds ends a statement, so what is expected does not count here: a side is
-sent only if it fits by the most rows that it can have (`rows/bounds`). Whether sending it pays is a matter of price.
+A broadcast side that is larger than an executor's memory fails the statement, so estimates do not count here: a side is
+broadcast only if the upper bound of its rows fits (`rows/bounds`). Whether broadcasting it pays, prices decide.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from slackwater.rows.width import row_width
 
 @dataclass(frozen=True, slots=True)
 class BroadcastLimit:
-    """What a worker, and the driver that builds it, can be expected to hold."""
+    """The largest relation that an executor, and the driver that builds it, can be expected to hold."""
 
     rows: float = 3_000_000.0
     bytes: float = 96.0 * (1 << 20)
 
     def holds(self, side: Relation, rows: Estimate) -> bool:
-        """Whether a side fits even if it has as many rows as it can."""
+        """Whether a side fits even with the most rows that it can have."""
         return rows.most <= self.rows and rows.most * row_width(side) <= self.bytes

@@ -1,15 +1,15 @@
 """Prices learned from measurements: by what factor each item of a bill costs more, or less, than the rates say.
 
-An observation is a statement's bill by the built-in rates, over the rows that came, and the CPU that it took. The
-factors are those that explain the observations best, by a regression that
+An observation is a statement's bill by the built-in rates, over the rows that arrived, and its measured CPU time. A
+regression finds the factors that explain the observations best. It
 
-- counts relative errors: a statement of a minute says no more than one of a second;
-- is robust: the pull of a statement that fits nothing is cut off, so that one bad measurement moves little; [Huber 64]
-- starts from the built-in rates: with few observations factors stay near 1, with none they are 1;
-- keeps to `LEAST` and `MOST`: no work is free, and none costs less than nothing.
+- minimizes relative errors: a statement of a minute weighs no more than one of a second;
+- is robust: the weight of an outlier is cut off, so that one bad measurement changes little; [Huber 64]
+- starts from the built-in rates: with few observations factors stay near 1, without any they are 1;
+- keeps factors between `LEAST` and `MOST`.
 
-What no row count shortens is work of short tasks, which is in what the executors took, and the driver's, which is what
-the whole process took beside them. Both are fitted apart and added up, the driver's at a lower price.
+Fixed costs have two parts: short tasks, which are part of the executors' CPU time, and the driver, which is the rest of
+the process. The parts are fitted separately and added up, the driver at a lower price.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from dataclasses import dataclass
 from slackwater.physical.bill import EVEN, WORK, Bill, Item
 
 LEAST, MOST = 0.1, 10.0
-"""Factors beyond these are not believed."""
+"""The range of factors."""
 
 FAITH = 0.25
-"""How many statements of one item alone the built-in rate of that item is worth."""
+"""The weight of a built-in rate, in statements that consist of its item alone."""
 
 CLEAR = 20_000.0
-"""Microseconds that a measurement is wrong by anyway."""
+"""The measurement error of a statement, in microseconds."""
 
 BEND = 1.5
-"""Errors of more than so many typical ones pull no harder than that."""
+"""Errors above this multiple of the median error get a reduced weight."""
 
 SURE = 0.05
-"""Errors that are always typical."""
+"""The least relative error that counts as the median."""
 
 TASKS = 0.75
-"""The part of what no row count shortens that is work of tasks; the rest is the driver's."""
+"""The share of fixed costs that is the work of tasks; the rest is the driver's."""
 
 DRIVER = 0.1
-"""What a second of the driver counts, in seconds of executors: it is one machine beside many."""
+"""The price of a second of the driver, in seconds of executors: it is one machine beside many."""
 
 ROUNDS, SWEEPS = 30, 200
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A bill by the built-in rates, and the microseconds of CPU that the executors, or the driver, took for it."""
+    """A bill by the built-in rates, and the CPU time of executors or of the driver, in microseconds."""
 
     bill: Bill
     executors: float | None = None
@@ -56,15 +56,15 @@ class Observation:
 
 def fitted(observations: Sequence[Observation]) -> Bill:
     """The factors that explain the observations."""
-    tasks = [(list(each.bill), each.executors) for each in observations if each.executors is not None]
-    driver = [([each.bill.fixed], each.driver) for each in observations if each.driver is not None]
+    tasks = [(list(sample.bill), sample.executors) for sample in observations if sample.executors is not None]
+    driver = [([sample.bill.fixed], sample.driver) for sample in observations if sample.driver is not None]
     *work, short = _regression(tasks, [*([1.0] * len(WORK)), TASKS])
     (waiting,) = _regression(driver, [(1.0 - TASKS) / DRIVER])
     return Bill(*(min(MOST, max(LEAST, factor)) for factor in (*work, short + DRIVER * waiting)))
 
 
 def _regression(observed: Sequence[tuple[Sequence[float], float]], prior: Sequence[float]) -> list[float]:
-    """Factors of the columns, none negative, with errors in parts of what a row was expected to be."""
+    """Factors of the columns, none negative; errors are relative to the expected cost of a row."""
     rows, targets = [row for row, _ in observed], [target for _, target in observed]
     scales = [sum(row) + CLEAR for row in rows]
     shares = [[value / scale for value in row] for row, scale in zip(rows, scales, strict=True)]
@@ -85,7 +85,7 @@ def _regression(observed: Sequence[tuple[Sequence[float], float]], prior: Sequen
 def _least_squares(
     rows: Sequence[Sequence[float]], targets: Sequence[float], weights: Sequence[float], prior: Sequence[float]
 ) -> list[float]:
-    """Weighted least squares, one factor at a time and none below 0, pulled towards what was believed before."""
+    """Weighted least squares, one factor at a time and none below 0, pulled towards the prior."""
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(prior)
     weighted = [[w * value for value, w in zip(column, weights, strict=True)] for column in columns]
     products = [[_product(one, other) for other in columns] for one in weighted]
@@ -107,16 +107,16 @@ def _product(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def work_in_seconds(bill: Bill, factors: Bill = EVEN) -> float:
-    """The executors' CPU that a bill stands for."""
+    """The executors' CPU time that a bill predicts, in seconds."""
     return bill.times(factors).work / 1e6
 
 
 def counted_for(observations: Sequence[Observation]) -> dict[Item, int]:
-    """How many observations say something of each item: those in which it is a tenth of the work or more."""
-    found = dict.fromkeys(Item, 0)
-    for each in observations:
-        if each.executors is not None:
+    """How many observations inform each item: those in which it is a tenth of the work or more."""
+    counts = dict.fromkeys(Item, 0)
+    for sample in observations:
+        if sample.executors is not None:
             for item in WORK:
-                found[item] += each.bill[item] >= 0.1 * max(each.bill.work, CLEAR)
-        found[Item.FIXED] += each.driver is not None
-    return found
+                counts[item] += sample.bill[item] >= 0.1 * max(sample.bill.work, CLEAR)
+        counts[Item.FIXED] += sample.driver is not None
+    return counts

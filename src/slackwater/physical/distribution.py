@@ -1,13 +1,12 @@
-"""Distribution: which rows lie together on one worker, as a property that operators require, deliver and pass on.
+"""Distribution: which rows are in the same partition, as a property that operators require, deliver and pass on.
 
-Two things can be required. Groups and windows need equal keys *together*: a hash by some of the key columns is enough.
-Both sides of a shuffled join must meet, so each needs the *hash* of exactly its join columns. Whoever asks for neither
-takes rows as they lie. What does not have it gets it by the enforcer, an exchange; what has it already is spared that.
-A third way to lie, a copy with every worker, is asked for by a broadcast join alone, and only its own exchange
-delivers it: nothing passes that on, so nobody has to carry it.
+There are two requirements. An aggregate or a window needs rows *clustered* by its keys: hash partitioning by some of
+the key columns is enough. Each side of a shuffled join needs hash partitioning by exactly its join columns. Other
+operators require nothing. Where a requirement is not met, an exchange enforces it. A broadcast is not a distribution
+here: only a broadcast join asks for it, and only its own exchange delivers it.
 
-This is what Spark does by itself within a statement (docs/cost.md tells how that was found out). A join by anything
-but plain columns of one type, such as a null-safe one, is by a hash that nobody else can ask for.
+Spark does the same within a statement (docs/cost.md has the measurements). The partitioning of a join by anything but
+plain columns of one type, such as a null-safe join, cannot be required by another operator.
 """
 
 from __future__ import annotations
@@ -22,21 +21,21 @@ from slackwater.algebra.schema import Column
 
 Columns = frozenset[Column]
 Hashed = tuple[Columns, ...]
-"""How rows are hashed: a set of columns a key, all of which hold the key's value. No keys: all rows in one place."""
+"""Hash partitioning: for each key the set of columns that hold its value. Without keys, there is one partition."""
 
 ONE_PLACE: Hashed = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Clustered:
-    """Rows that agree on all these columns must lie together."""
+    """Rows with equal values in all these columns must be in one partition."""
 
     columns: Columns
 
 
 @dataclass(frozen=True, slots=True)
 class Hash:
-    """Rows must lie where the hash of exactly these columns puts them."""
+    """Rows must be partitioned by the hash of exactly these columns."""
 
     columns: Columns
 
@@ -45,19 +44,19 @@ Required = Clustered | Hash
 
 
 def meets(hashed: Hashed, required: Required) -> bool:
-    """Whether rows that are hashed so lie as required."""
+    """Whether a hash partitioning meets a requirement."""
     if any(not key & required.columns for key in hashed):
         return False
     return isinstance(required, Clustered) or (hashed != ONE_PLACE and len(hashed) == len(required.columns))
 
 
 def by_each(columns: Iterable[Column]) -> Hashed:
-    """Rows hashed by these columns."""
+    """Hash partitioning by these columns."""
     return tuple(frozenset((column,)) for column in columns)
 
 
 def both(keys: Columns, required: Required | None) -> Required | None:
-    """What keeps equal keys together and is also as required; None where nothing is both."""
+    """The requirement that clusters by the keys and implies `required`; None if there is none."""
     plain = frozenset(key for key in keys if _hashes_as_it_is(key))
     match required:
         case None:
@@ -69,38 +68,38 @@ def both(keys: Columns, required: Required | None) -> Required | None:
 
 
 def _hashes_as_it_is(column: Column) -> bool:
-    """Not a number with two zeros, which Spark makes one before it hashes."""
+    """Not a floating-point number: Spark normalizes -0.0 before it hashes."""
     return column.type.is_known and not column.type.is_floating and "<" not in column.type.text
 
 
 def join_keys(join: Join) -> tuple[tuple[Column, Column], ...] | None:
-    """The columns by which a join hashes its sides, in pairs; None where its hash is of something else as well."""
+    """The columns by which a join hashes its sides, in pairs; None if it hashes other expressions as well."""
     if "_join_keys" not in join.__dict__:
         join.__dict__["_join_keys"] = _join_keys(join)
-    known: tuple[tuple[Column, Column], ...] | None = join.__dict__["_join_keys"]
-    return known
+    pairs: tuple[tuple[Column, Column], ...] | None = join.__dict__["_join_keys"]
+    return pairs
 
 
 def _join_keys(join: Join) -> tuple[tuple[Column, Column], ...] | None:
-    own, found = frozenset(join.left.columns), list[tuple[Column, Column]]()
+    own, pairs = frozenset(join.left.columns), list[tuple[Column, Column]]()
     for part in conjuncts(join.condition):
         pair = column_equality(part)
         if pair is not None and (pair[0] in own) != (pair[1] in own):
-            found.append(pair if pair[0] in own else pair[::-1])
+            pairs.append(pair if pair[0] in own else pair[::-1])
         elif (sides := matched_sides(part)) is not None and _across(own, sides[0].columns, sides[1].columns):
             return None
-    left, right = {one for one, _ in found}, {other for _, other in found}
-    alike = all(one.type == other.type and _hashes_as_it_is(one) for one, other in found)
-    return tuple(found) if found and alike and len(left) == len(right) == len(found) else None
+    left, right = {one for one, _ in pairs}, {other for _, other in pairs}
+    alike = all(one.type == other.type and _hashes_as_it_is(one) for one, other in pairs)
+    return tuple(pairs) if pairs and alike and len(left) == len(right) == len(pairs) else None
 
 
 def _across(own: Columns, one: Columns, other: Columns) -> bool:
-    """Whether of two sides of an equality each reads another input of the join."""
+    """Whether the two sides of an equality read different inputs of the join."""
     return bool(one and other) and ((one <= own and not other & own) or (other <= own and not one & own))
 
 
 def joined(join: Join, keys: Iterable[tuple[Column, Column]]) -> Hashed | None:
-    """How rows lie after both sides were hashed by the join's keys; a full join has rows of either side's key."""
+    """The partitioning of a shuffled join's rows. In those of a full join, either side's key may be NULL."""
     match join.kind:
         case JoinKind.INNER:
             return tuple(frozenset(pair) for pair in keys)
@@ -111,20 +110,20 @@ def joined(join: Join, keys: Iterable[tuple[Column, Column]]) -> Hashed | None:
 
 
 def passed_on(node: Relation, required: Required, keys: Columns | None = None) -> tuple[Required, ...] | None:
-    """What each input must deliver so that an operator which leaves rows where they are delivers what is required.
+    """What each input must deliver so that an operator without an exchange delivers what is required.
 
-    Branches of a union must all be hashed alike, so a choice of columns is made for them: `keys`, or all.
+    The branches of a union must be partitioned alike: by `keys`, or by all required columns.
     """
     match node:
         case Filter():
             return (required,)
         case Project():
             sources = {column: scalar.column for column, scalar in node.items if scalar.column is not None}
-            found = renamed(required, sources)
-            return None if found is None else (found,)
+            below = renamed(required, sources)
+            return None if below is None else (below,)
         case Generate() | Window():
-            found = within(required, frozenset(node.input.columns))
-            return None if found is None else (found,)
+            below = within(required, frozenset(node.input.columns))
+            return None if below is None else (below,)
         case Union():
             wanted: Required = Hash(required.columns)
             if isinstance(required, Clustered):
@@ -138,8 +137,8 @@ def passed_on(node: Relation, required: Required, keys: Columns | None = None) -
             return None
 
 
-def sent_past(join: Join, large: Relation, required: Required) -> Required | None:
-    """What a broadcast join's large side must deliver, so that the join does; equal columns stand for each other."""
+def past_broadcast(join: Join, large: Relation, required: Required) -> Required | None:
+    """What the large side of a broadcast join must deliver, so that the join does; equal columns may be swapped."""
     own = frozenset(large.columns)
     names = {column: column for column in own}
     if join.kind is JoinKind.INNER:
@@ -149,16 +148,16 @@ def sent_past(join: Join, large: Relation, required: Required) -> Required | Non
 
 
 def within(required: Required, columns: Columns) -> Required | None:
-    """The same among fewer columns: to keep more together is always right, another hash never."""
+    """The requirement over fewer columns: clustering by fewer is stricter, another hash does not match."""
     if isinstance(required, Hash):
         return required if required.columns <= columns else None
     return Clustered(required.columns & columns) if required.columns & columns else None
 
 
 def renamed(required: Required, names: Mapping[Column, Column]) -> Required | None:
-    """The same under the names that the columns have below."""
-    known = [column for column in required.columns if column in names]
-    below = frozenset(names[column] for column in known)
+    """The requirement in terms of the input's columns."""
+    kept = [column for column in required.columns if column in names]
+    below = frozenset(names[column] for column in kept)
     if isinstance(required, Hash):
         return Hash(below) if len(below) == len(required.columns) else None
     return Clustered(below) if below else None

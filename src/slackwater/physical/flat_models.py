@@ -1,7 +1,7 @@
-"""Models that know nothing of layouts: they charge for an expression as a whole, wherever its rows lie.
+"""Cost models without layouts: they charge for an expression as a whole, however its rows are partitioned.
 
-`RowsCost` is the papers' example: only rows that enter a join or an aggregate count, and what an incremental join
-has in its state already is free.
+`RowsCost` is the papers' example: it counts only rows that enter a join or an aggregate. Rows that an incremental join
+already has in its state are free.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from slackwater.time.forms import Form, Kind
 from slackwater.time.version import OLD
 
 
-class WhereverItLies:
-    """A base for models that take rows wherever they lie: no states by key, and bills of one item."""
+class FlatCost:
+    """A base for models without layouts: no states partitioned by key, and bills of one item."""
 
     states_by_key = False
 
@@ -37,7 +37,7 @@ class WhereverItLies:
     def compute_over(self, tree: Relation, rows: Rows, as_asked: Callable[[Relation], bool]) -> float:
         return self.compute(tree, rows)
 
-    def cannot_send(self, rows: float) -> bool:
+    def exceeds_broadcast(self, rows: float) -> bool:
         return False
 
     def save(self, form: Form, rows: Estimate) -> float:
@@ -56,7 +56,7 @@ class WhereverItLies:
 
 
 @dataclass(frozen=True)
-class RowsCost(WhereverItLies):
+class RowsCost(FlatCost):
     """Only rows that enter a join or an aggregate; an incremental join's state is free.   [Tempura §2.2]"""
 
     @property
@@ -79,7 +79,7 @@ class RowsCost(WhereverItLies):
         return total + sum(entering.values())
 
     def _news(self, leaf: Form, rows: Rows) -> float:
-        """Rows that an incremental join has not seen in an earlier run."""
+        """Rows that are new to an incremental join."""
         if leaf.kind is not Kind.SNAPSHOT:
             return rows(leaf).rows
         return max(0.0, rows(leaf).rows - rows(replace(leaf, until=OLD)).rows) if leaf.until else 0.0

@@ -1,10 +1,10 @@
-"""Layout: the ways to compute an expression so that its rows lie as required, with the exchanges that it really needs.
+"""Layout: the ways to compute an expression with a required distribution, and the exchanges that each needs.
 
-From the root down, each operator hears what is required of its rows and says what it requires of its inputs in turn. An
-exchange stands where Spark puts it: below a join's side, before a window, among the partial rows of an aggregate. So an
-aggregate by the key of the join below it costs none, nor does a second join by the same key. At the leaves
-requirements become demands: a way that is cheaper if a leaf lies so is kept beside the one that takes leaves as they
-lie. Those are the *interesting* distributions, as interesting orders are in a classical optimizer. [Tempura §2.2(3)]
+From the root down, each operator gets a required distribution and passes requirements on to its inputs. Exchanges are
+where Spark puts them: below the sides of a join, before a window, between partial and final aggregate. An aggregate by
+the key of the join below it needs none, nor does a second join by the same key. A requirement that reaches a leaf
+becomes a demand: a way that is cheaper if the leaf is partitioned so is kept beside the one without demands. These are
+*interesting* distributions, like the interesting orders of a classical optimizer. [Tempura §2.2(3)]
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from slackwater.physical.distribution import (
     joined,
     meets,
     passed_on,
-    sent_past,
+    past_broadcast,
     within,
 )
 from slackwater.physical.operators import NO_WORK, Implementation, Work, may_broadcast, reduced_below, reducer
@@ -34,14 +34,14 @@ from slackwater.rows.estimate import Estimate, Rows
 from slackwater.time.forms import Form
 
 MOST_WAYS = 4
-"""Ways that are followed up for one relation and requirement, the most promising ones."""
+"""Ways that are kept for one relation and requirement."""
 
 WORTH = 0.98
-"""A way that demands something must not cost more than this part of one that takes rows as they lie."""
+"""A way with demands is kept if it costs at most this share of the cheapest without demands."""
 
 
 class Works(Protocol):
-    """What a machine does for each piece of an expression."""
+    """The work of a machine for each part of an expression."""
 
     def read(self, of: Relation, rows: Estimate) -> Work: ...
 
@@ -51,9 +51,9 @@ class Works(Protocol):
 
     def exchange_of_partials(self, node: Aggregate, rows: Rows) -> Work: ...
 
-    def may_send(self, join: Join, sent: Relation, rows: Rows) -> bool: ...
+    def may_broadcast(self, join: Join, sent: Relation, rows: Rows) -> bool: ...
 
-    def send(self, join: Join, sent: Relation, rows: Rows) -> Work: ...
+    def broadcast(self, join: Join, sent: Relation, rows: Rows) -> Work: ...
 
     def build(self, join: Join, rows: Rows) -> Work: ...
 
@@ -65,7 +65,7 @@ class Works(Protocol):
 class Layouts:
     """The ways to compute one expression, and every part of it.
 
-    Any distribution may be asked of the leaves that `may_be_asked`; the others are taken as they lie.
+    A way may demand a distribution of a leaf only if `may_be_asked` allows it.
     """
 
     def __init__(
@@ -79,18 +79,18 @@ class Layouts:
         self.price = price
         self.rows = rows
         self.may_be_asked = may_be_asked
-        self._known: dict[tuple[int, Required | None], list[Implementation]] = {}
+        self._ways: dict[tuple[int, Required | None], list[Implementation]] = {}
 
     def ways(self, node: Relation, required: Required | None = None) -> list[Implementation]:
-        """The promising ways whose rows lie as required without being moved for it.
+        """The cheapest ways that deliver the required distribution without an exchange on top.
 
         If nothing is required, the first of them demands nothing either.
         """
         key = (id(node), required)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = _promising(self._find(node, required))
-        return known
+        ways = self._ways.get(key)
+        if ways is None:
+            ways = self._ways[key] = _promising(self._find(node, required))
+        return ways
 
     def _find(self, node: Relation, required: Required | None) -> Iterator[Implementation]:
         match node:
@@ -116,7 +116,7 @@ class Layouts:
                 yield from self._in_place(node, required)
 
     def _in_place(self, node: Relation, required: Required | None) -> Iterator[Implementation]:
-        """Operators that leave rows where they are."""
+        """Operators without an exchange."""
         own = self.machine.on_rows(node, self.rows)
         below: tuple[Required | None, ...] | None = (None,) * len(node.inputs)
         if required is not None and not (isinstance(node, Limit) and meets(ONE_PLACE, required)):
@@ -126,7 +126,7 @@ class Layouts:
                 yield self._way(parts, own)
 
     def _key(self, node: Relation) -> Columns | None:
-        """The columns to hash a union's branches by, if any will do: a key of the first, under the union's names."""
+        """The columns to partition a union's branches by, if any will do: a key of the first branch."""
         if not isinstance(node, Union):
             return None
         names = {source: name for name, source in node.renaming(0).items()}
@@ -138,7 +138,7 @@ class Layouts:
     def _gathered(
         self, node: Relation, below: Relation, keys: Iterable[Column], moved: Work, required: Required | None
     ) -> Iterator[Implementation]:
-        """Operators over groups of rows: with an exchange of their own, or over rows that lie together already."""
+        """Operators over groups of rows: with an exchange, or over an input that is clustered already."""
         own = self.machine.on_rows(node, self.rows)
         columns = frozenset(keys)
         if required is None or meets(by_each(columns), required):
@@ -148,15 +148,15 @@ class Layouts:
             yield from (self._way((way,), own) for way in self.ways(below, together))
 
     def _joins(self, node: Join, required: Required | None) -> Iterator[Implementation]:
-        """A side sent everywhere, the other left where it is; or both moved by the join's key, maybe reduced before."""
+        """A broadcast join, or a shuffled join whose right side may be reduced first."""
         machine, rows = self.machine, self.rows
         equal, sides = may_broadcast(node)
-        sending = [side for side in sides if machine.may_send(node, side, rows)]
+        sending = [side for side in sides if machine.may_broadcast(node, side, rows)]
         for sent in sending:
             large = node.left if sent is node.right else node.right
-            past = None if required is None else sent_past(node, large, required)
+            past = None if required is None else past_broadcast(node, large, required)
             if required is None or past is not None:
-                works = machine.send(node, sent, rows), machine.probe(node, sent, rows)
+                works = machine.broadcast(node, sent, rows), machine.probe(node, sent, rows)
                 for parts in self._combined(((sent, None), (large, past))):
                     yield self._way(parts, *works)
         if not equal and sending:
@@ -174,7 +174,7 @@ class Layouts:
                 yield self._way((left, self._reduced(right, node)), *again, *reducing)
 
     def _computed_again(self, join: Join) -> list[Work]:
-        """What reduces a side is computed for that first, and once more to be joined."""
+        """The reducer of a side is computed twice: to reduce it, and to join."""
         by = reducer(join)
         assert by is not None
         leaves = dict.fromkeys(node for node in by.walk() if isinstance(node, (Form, Scan)))
@@ -182,14 +182,14 @@ class Layouts:
         return [work.once_more() for work in (*read, *self.ways(by)[0].works)]
 
     def _reduced(self, right: Implementation, join: Join) -> Implementation:
-        """What is done for the right side of a join once its left side has reduced it."""
+        """The right side of a join, reduced by the left side."""
         fewer = set(reduced_below(join.right, join.condition.columns & frozenset(join.right.columns)))
         share = self.rows(join).right_hit
         works = tuple(work.of_share(share) if work.of in fewer else work for work in right.works)
         return Implementation(works, right.demands, sum(map(self.price, works)))
 
     def _way(self, parts: Sequence[Implementation], *more: Work) -> Implementation:
-        """Several ways beside each other and work on top, everything counted once."""
+        """Ways to compute the inputs and work on top; common work is counted once."""
         busy = [part for part in parts if part.works or part.demands]
         if len(busy) < 2:
             below = busy[0] if busy else NO_WORK
@@ -200,7 +200,7 @@ class Layouts:
         return Implementation(tuple(works.values()), tuple(demands), sum(map(self.price, works.values())))
 
     def _moved(self, join: Join, number: int, keys: tuple[tuple[Column, Column], ...] | None) -> list[Implementation]:
-        """One side of a join where the hash of its key puts it: there already, or moved."""
+        """One side of a join, partitioned by its key: as it is, or by an exchange."""
         side = join.inputs[number]
         by = join.condition.columns & frozenset(side.columns)
         there: list[Implementation] = []
@@ -211,22 +211,22 @@ class Layouts:
         return _promising((*(self._way((way,), moved) for way in self.ways(side)), *there))
 
     def _combined(self, inputs: Iterable[tuple[Relation, Required | None]]) -> Iterator[tuple[Implementation, ...]]:
-        """Every choice of a way for each input, the first of each first; of many inputs not every one."""
-        found: list[tuple[Implementation, ...]] = [()]
+        """Combinations of one way for each input, the first of each first; with many inputs, not all."""
+        parts: list[tuple[Implementation, ...]] = [()]
         for node, required in inputs:
-            found = [(*chosen, way) for chosen in found[: MOST_WAYS * MOST_WAYS] for way in self.ways(node, required)]
-        return iter(found)
+            parts = [(*chosen, way) for chosen in parts[: MOST_WAYS * MOST_WAYS] for way in self.ways(node, required)]
+        return iter(parts)
 
 
 def _promising(ways: Iterable[Implementation]) -> list[Implementation]:
-    """The cheapest that takes leaves as they lie, if one does, and then those that save something by their demands."""
-    found = list(ways)
-    if len(found) < 2:
-        return found
-    free = min((way for way in found if not way.demands), key=lambda way: way.price, default=None)
+    """The cheapest way without demands, if there is one, and those that are cheaper by their demands."""
+    candidates = list(ways)
+    if len(candidates) < 2:
+        return candidates
+    free = min((way for way in candidates if not way.demands), key=lambda way: way.price, default=None)
     kept = [] if free is None else [free]
     limit = math.inf if free is None else WORTH * free.price
-    for way in sorted((way for way in found if way.demands and way.price <= limit), key=lambda way: way.price):
+    for way in sorted((way for way in candidates if way.demands and way.price <= limit), key=lambda way: way.price):
         if len(kept) < MOST_WAYS and not any(
             other.demands and set(other.demands) <= set(way.demands) for other in kept
         ):

@@ -1,7 +1,7 @@
-"""A Spark-like machine: what each piece of work takes, in CPU, bytes and waiting. What that costs is for prices to say.
+"""A Spark-like machine: the resources that each kind of work uses, in CPU time, bytes and fixed time. Prices are apart.
 
-Two things decide whether a side of a join may be sent to every worker. A machine whose joins carry hints may send
-what it holds for sure: see `broadcast`. One that plans a text by itself goes by the sizes of files: see `spark_size_guess`.
+A machine whose joins carry hints broadcasts a side that fits in memory for sure (`broadcast`). One that plans a query
+text without hints goes by the sizes of files (`spark_size_guess`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from slackwater.physical.operators import (
     reducer,
 )
 from slackwater.physical.rates import Rates
-from slackwater.physical.spark_size_guess import seems_small
+from slackwater.physical.spark_size_guess import spark_broadcasts
 from slackwater.rows.estimate import Estimate, Rows
 from slackwater.rows.join_selectivity import has_equality
 from slackwater.rows.width import row_width, type_width
@@ -46,14 +46,14 @@ from slackwater.rows.width import row_width, type_width
 _HELD = dict.fromkeys(("avg", "mean", "try_avg"), 2) | dict.fromkeys(
     ("std", "stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop"), 3
 )
-"""Numbers that an aggregate holds for a group, where it is more than one: an average is a sum and a count."""
+"""How many numbers an aggregate holds for a group, if more than one: an average is a sum and a count."""
 
 _SUMMING = frozenset({"sum", "try_sum", "avg", "mean", "try_avg"})
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What work takes. `statement`, `source`, `exchanging` and `declaring` are waiting that no row count shortens."""
+    """What work uses. `statement`, `source`, `exchanging` and `declaring` are fixed costs, in microseconds."""
 
     rates: Rates = field(default_factory=Rates)
     statement: float = 40_000.0
@@ -62,12 +62,12 @@ class Machine:
     declaring: float = 16_000.0
     """To declare how a state is partitioned, when it is saved and when it is loaded."""
     limit: BroadcastLimit = field(default_factory=BroadcastLimit)
-    """What may be sent to every worker."""
+    """The largest relation that may be broadcast."""
     hinted: bool = True
-    """Whether joins carry hints which side to send; else Spark decides by what it knows itself: see `spark_size_guess`."""
+    """Whether joins carry hints which side to broadcast; else Spark decides (`spark_size_guess`)."""
 
     def on_rows(self, node: Relation, rows: Rows) -> Work:
-        """What an operator does to the rows of its input where they lie."""
+        """The work of an operator on the rows of its input, without exchanges."""
         rate = self.rates
         match node:
             case Aggregate():
@@ -92,7 +92,7 @@ class Machine:
                 return Work(Operator.SCAN, node, Resources(cpu=rate.read * rows(node).rows))
 
     def _aggregate(self, node: Aggregate, rows: Rows) -> Work:
-        """Partial rows by task, merged; what moves them by key is apart."""
+        """Partial and final aggregation; the exchange between them is apart."""
         below, out = rows(node.input).rows, rows(node).rows
         used = Resources(cpu=self._each(node) * below + self.rates.merge * out, memory=row_width(node) * out)
         return Work(Operator.CONSOLIDATE if is_consolidation(node) else Operator.AGGREGATE, node, used)
@@ -121,20 +121,20 @@ class Machine:
                 return each
 
     def _evaluating(self, scalars: Iterable[Scalar]) -> float:
-        """Microseconds to evaluate some expressions on a row."""
+        """Microseconds to evaluate some expressions for one row."""
         rate = self.rates
-        found = 0.0
+        cost = 0.0
         for done in map(effort, scalars):
-            found += rate.search * done.searches + rate.find * done.finds
-            found += rate.product * done.products + rate.compute * done.others
-        return found
+            cost += rate.search * done.searches + rate.find * done.finds
+            cost += rate.product * done.products + rate.compute * done.others
+        return cost
 
     def exchange(self, node: Relation, by: Columns, rows: Rows) -> Work:
-        """All rows moved to where the hash of some columns says."""
+        """All rows repartitioned by the hash of some columns."""
         return self._moved(node, row_width(node), rows(node).rows, by)
 
     def exchange_of_partials(self, node: Aggregate, rows: Rows) -> Work:
-        """Partial rows moved by key. Rows that arrive together lie together: one task has all of a group."""
+        """Partial rows repartitioned by key. If a key is clustered by arrival, one task has all rows of a group."""
         entering = rows(node.input)
         out = rows(node).rows
         together = any(entering.spread(key).cluster is not None for key in node.keys)
@@ -145,22 +145,22 @@ class Machine:
         used = Resources(cpu=self.rates.shuffle * rows, network=width * rows, fixed=self.exchanging)
         return Work(Operator.EXCHANGE, node, used, by)
 
-    def may_send(self, join: Join, sent: Relation, rows: Rows) -> bool:
-        """Whether a side is small enough to be with every worker; without a key to meet by there is no other way."""
+    def may_broadcast(self, join: Join, sent: Relation, rows: Rows) -> bool:
+        """Whether a side is small enough to broadcast; an inner join without an equality always broadcasts."""
         if join.kind is JoinKind.INNER and not has_equality(join):
             return True
         if not self.hinted:
-            return seems_small(sent, rows, self.rates.compressed)
+            return spark_broadcasts(sent, rows, self.rates.compressed)
         return self.limit.holds(sent, rows(sent))
 
-    def send(self, join: Join, sent: Relation, rows: Rows) -> Work:
-        """A copy of a side for every worker, as a hash table by the join's columns."""
+    def broadcast(self, join: Join, sent: Relation, rows: Rows) -> Work:
+        """A side broadcast to every executor, as a hash table by the join's columns."""
         small = rows(sent).rows
         used = Resources(cpu=self.rates.broadcast * small, memory=row_width(sent) * small, fixed=self.exchanging)
         return Work(Operator.BROADCAST, sent, used, join.condition.columns & frozenset(sent.columns))
 
     def build(self, join: Join, rows: Rows) -> Work:
-        """A hash table of the smaller side, on each worker of what lies there."""
+        """A hash table of the smaller side, in each partition."""
         left, right = rows(join.left).rows, rows(join.right).rows
         small = join.left if left < right else join.right
         held = min(row_width(join.left) * left, row_width(join.right) * right)
@@ -168,7 +168,7 @@ class Machine:
         return Work(Operator.BUILD, small, used, join.condition.columns & frozenset(small.columns))
 
     def probe(self, join: Join, sent: Relation | None, rows: Rows) -> Work:
-        """The other side looks for its partners, by hash or one by one."""
+        """The other side looks up its partners, by hash or by nested loop."""
         left, right, rate = rows(join.left).rows, rows(join.right).rows, self.rates
         equal = has_equality(join)
         cpu = rate.emit * rows(join).rows
@@ -180,7 +180,7 @@ class Machine:
         return Work(Operator.SHUFFLED_JOIN if equal else Operator.NESTED_LOOP_JOIN, join, Resources(cpu=cpu))
 
     def reduce(self, join: Join, rows: Rows) -> tuple[Work, ...]:
-        """A small left side sent to find the rows of the right one that it meets; these are moved, and so is it."""
+        """A small left side, broadcast to filter the right side by a semi join; then both are shuffled and joined."""
         by, right, rate = reducer(join), rows(join.right), self.rates
         if by is None or not self.hinted or right.rows < WORTH_REDUCING:
             return ()
@@ -191,7 +191,7 @@ class Machine:
         held = row_width(join.right) * met
         used = Resources(cpu + rate.emit * rows(join).rows, network=held, memory=held, fixed=self.exchanging)
         return (
-            self.send(join, by, rows),
+            self.broadcast(join, by, rows),
             self.exchange(join.left, join.condition.columns & frozenset(join.left.columns), rows),
             Work(Operator.REDUCED_JOIN, join, used),
         )
@@ -199,14 +199,14 @@ class Machine:
     # --- reading and writing -----------------------------------------------------------------------------------------
 
     def read(self, of: Relation, rows: Estimate, *, partitioned: bool = False) -> Work:
-        """A source or a state read; one that lies by key is declared as such."""
+        """Reading a source or a state; a state partitioned by key is declared as a bucketed table."""
         size = _width(of, rows) * rows.rows
         cpu = self.rates.read * rows.rows + self.rates.read_byte * size
         fixed = self.source + (self.declaring if partitioned else 0.0)
         return Work(Operator.LOAD, of, Resources(cpu=cpu, io=self.rates.compressed * size, fixed=fixed))
 
     def write(self, of: Relation, rows: Estimate, *, partitioned: bool = False) -> Work:
-        """A statement's rows written; by key, they are sorted by the file that the hash of their key puts them into."""
+        """Writing the rows of a statement; by key, they are sorted by bucket first."""
         size = _width(of, rows) * rows.rows
         cpu = (self.rates.write + (self.rates.part if partitioned else 0.0)) * rows.rows + self.rates.write_byte * size
         fixed = self.statement + (self.declaring if partitioned else 0.0)
@@ -214,7 +214,7 @@ class Machine:
 
 
 def _is_wide(call: AggregateCall) -> bool:
-    """Whether what an aggregate holds is a decimal that does not fit into 8 bytes."""
+    """Whether an aggregate holds a decimal that does not fit into 8 bytes."""
     if call.function not in _SUMMING or not call.arguments:
         return False
     return type_width(sum_type(call.arguments[0].type)) > type_width(BIGINT)

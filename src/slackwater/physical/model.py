@@ -1,7 +1,7 @@
 """What work costs: resources reduced to one number by prices.
 
-`EngineCost` is a Spark-like machine with prices. Its unit is the microsecond; its rates were fitted to what Spark 4.3
-was measured to need (docs/cost.md). Models that know nothing of layouts are in `flat_models`.
+`EngineCost` is a Spark-like machine with prices. Its unit is the microsecond; its rates were fitted to measurements of
+Spark 4.3 (docs/cost.md). Models without layouts are in `flat_models`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from slackwater.time.forms import Form
 class CostModel(Protocol):
     """Prices an alternative, keeping a form from one run to another, and a whole statement.
 
-    The search asks for expressions, saves and loads, one by one. Everything after it asks for statements: `pricing`
-    bills one, however leaves that `may_be_asked` are partitioned.
+    The search prices expressions, saves and loads one by one. Everything after the search prices whole statements:
+    `pricing` bills one, however the leaves that `may_be_asked` allows are partitioned.
     """
 
     @property
@@ -43,10 +43,10 @@ class CostModel(Protocol):
     def compute(self, tree: Relation, rows: Rows) -> float: ...
 
     def compute_over(self, tree: Relation, rows: Rows, as_asked: Callable[[Relation], bool]) -> float:
-        """The same over leaves of which some are partitioned as an expression asks."""
+        """The cost if the leaves for which `as_asked` holds are partitioned as the expression demands."""
 
-    def cannot_send(self, rows: float) -> bool:
-        """Whether so many rows are more than may be sent to every worker, so that how they are partitioned matters."""
+    def exceeds_broadcast(self, rows: float) -> bool:
+        """Whether a relation of so many rows is too large to broadcast, so that its partitioning matters."""
 
     def scan(self, form: Form, rows: Estimate) -> float: ...
 
@@ -63,9 +63,9 @@ class EngineCost(Machine):
 
     prices: Prices = field(default_factory=Prices)
     states_by_key: bool = True
-    """Whether states can be saved by key; else only rows of the same statement lie by one."""
+    """Whether states can be saved partitioned by key."""
     factors: Bill = EVEN
-    """By how much each item costs more or less on this cluster than by the rates: see `calibration`."""
+    """The cost of each item on this cluster, relative to the built-in rates; see `calibration`."""
 
     @property
     def unit(self) -> Unit:
@@ -83,7 +83,7 @@ class EngineCost(Machine):
         return {operator: self.factors[operator.item] for operator in Operator}
 
     def charge(self, work: Work) -> Bill:
-        """The same by the built-in rates, on a bill."""
+        """The cost of a piece of work by the built-in rates, as a bill."""
         return Bill.of({work.operator.item: self.prices.work(work.used), Item.FIXED: self.prices.waiting(work.used)})
 
     def pricing(self, statement: Statement, may_be_asked: Callable[[Relation], bool]) -> LayoutPricing:
@@ -92,21 +92,21 @@ class EngineCost(Machine):
     # --- what the search asks ----------------------------------------------------------------------------------------
 
     def compute(self, tree: Relation, rows: Rows) -> float:
-        """What an expression costs, every exchange that it needs included."""
+        """The cost of an expression, with the exchanges that it needs."""
         return self.layout(tree, rows).price
 
     def compute_over(self, tree: Relation, rows: Rows, as_asked: Callable[[Relation], bool]) -> float:
         return min(way.price for way in self.ways(tree, rows, as_asked))
 
-    def cannot_send(self, rows: float) -> bool:
+    def exceeds_broadcast(self, rows: float) -> bool:
         return self.states_by_key and rows > self.limit.rows
 
     def layout(self, tree: Relation, rows: Rows, partitioned: Partitioned = UNPARTITIONED) -> Implementation:
-        """The cheapest way to compute an expression over leaves that are partitioned so."""
+        """The cheapest way to compute an expression over leaves with this partitioning."""
         return cheapest(self.ways(tree, rows, partitioned.__contains__), partitioned)
 
     def ways(self, tree: Relation, rows: Rows, may_be_asked: Callable[[Relation], bool]) -> list[Implementation]:
-        """The ways to compute an expression, the first over leaves as they lie; see `Layouts.ways`."""
+        """The ways to compute an expression, the first without demands; see `Layouts.ways`."""
         return Layouts(self, self.price, rows, may_be_asked).ways(tree)
 
     def scan(self, form: Form, rows: Estimate) -> float:
@@ -121,15 +121,15 @@ class EngineCost(Machine):
     # --- for people --------------------------------------------------------------------------------------------------
 
     def used(self, tree: Relation, rows: Rows) -> Resources:
-        """The resources of all work on an expression; leaves lie anyhow and are paid for where they are made."""
+        """The resources of all work on an expression, without its leaves, whose partitioning is unknown."""
         return sum((work.used for work in self.layout(tree, rows).works), Resources())
 
     def physical(self, node: Relation, rows: Rows) -> Operator:
-        """How the engine would do an operator."""
+        """The physical operator that the engine uses for an operator."""
         works = self.layout(node, rows).works
         return next((work.operator for work in reversed(works) if work.of == node), Operator.SCAN)
 
 
 def physical(node: Relation, rows: Rows, model: EngineCost | None = None) -> str:
-    """The name of what the engine does for an operator, such as `broadcast hash join`."""
+    """The name of the physical operator, such as `broadcast hash join`."""
     return str((model or EngineCost()).physical(node, rows))

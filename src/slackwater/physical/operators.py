@@ -1,8 +1,8 @@
-"""Physical operators: what an engine can do for an operator of the algebra, by the names that plans show.
+"""Physical operators: how an engine computes an operator of the algebra, by the names that plans show.
 
-A relation is computed by a list of `Work`, inputs first. Exchanges, hash builds and probes are work of their own, so
-that what two parts of an expression have in common is counted once: Spark too moves the same rows by the same key, or
-builds the same table, once a statement. An `Implementation` is one such list and what it requires of its leaves.
+A relation is computed by a list of `Work`, inputs first. Exchanges, hash builds and probes are separate work, so that
+common work is counted once: Spark too reuses an equal exchange or broadcast within a statement. An `Implementation` is
+one such list and the partitioning that it demands of its leaves.
 [Beanstalk §6.3]
 """
 
@@ -22,14 +22,14 @@ from slackwater.rules.intra.merges import TIMES
 NO_COLUMNS: Columns = frozenset()
 
 REDUCES = 0.1
-"""A left side is worth sending only to reduce the right one up to this part of its rows."""
+"""A left side reduces the right side only if at most this share of the right rows remains."""
 
 WORTH_REDUCING = 500_000
-"""A right side of fewer rows is sent, or moved, for what it costs to ask for those that matter."""
+"""A right side of fewer rows is not worth reducing."""
 
 
 class Operator(StrEnum):
-    """One thing that an engine does. Hash joins stand for their probing; building is apart."""
+    """A physical operator. A hash join stands for the probe; the build is apart."""
 
     SCAN = "scan"
     FILTER = "filter"
@@ -53,7 +53,7 @@ class Operator(StrEnum):
 
     @property
     def item(self) -> Item:
-        """What it is charged as."""
+        """The item of the bill that it is charged to."""
         match self:
             case Operator.EXCHANGE:
                 return Item.SHUFFLE
@@ -87,30 +87,30 @@ class Resources:
         )
 
     def of_share(self, share: float) -> Resources:
-        """For a part of the rows."""
+        """The same for a share of the rows; fixed costs stay."""
         return Resources(self.cpu * share, self.io * share, self.network * share, self.memory * share, self.fixed)
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One physical operator: on which relation, by which columns, and what it uses; prices say what that costs."""
+    """One physical operator on a relation, by some columns, and the resources that it uses."""
 
     operator: Operator
     of: Relation
     used: Resources
     by: Columns = NO_COLUMNS
     share: float = 1.0
-    """The part of the relation's rows that it is done for."""
+    """The share of the relation's rows that it processes."""
     again: bool = False
-    """Whether it is done once more, for a second reader that cannot use the first result."""
+    """Whether it is repeated for a second reader that cannot reuse the first result."""
 
     @property
     def key(self) -> tuple[Operator, Relation, Columns, float, bool]:
-        """The same work, whoever asks for it."""
+        """Equal for equal work, whichever operator needs it."""
         return self.operator, self.of, self.by, self.share, self.again
 
     def of_share(self, share: float) -> Work:
-        """The same for a part of the rows; what is fixed stays."""
+        """The same work for a share of the rows; fixed costs stay."""
         return replace(self, used=self.used.of_share(share), share=self.share * share)
 
     def once_more(self) -> Work:
@@ -119,14 +119,14 @@ class Work:
 
 
 Demand = tuple[Relation, Required]
-"""A leaf, and how it must lie."""
+"""A leaf and its required distribution."""
 
 
 @dataclass(frozen=True, slots=True)
 class Implementation:
-    """One way to compute an expression: its work, and how some of its leaves must lie for it.
+    """One way to compute an expression: its work, and the distributions that it demands of some leaves.
 
-    `price` is that of the work; what it costs to have a leaf lie so is for whoever supplies the leaf to say.
+    `price` is that of the work. The cost of meeting the demands is part of the steps that write the leaves.
     """
 
     works: tuple[Work, ...]
@@ -138,14 +138,14 @@ NO_WORK = Implementation((), (), 0.0)
 
 
 def is_consolidation(node: Aggregate) -> bool:
-    """Whether an aggregate only adds up the weights of equal rows."""
+    """Whether an aggregate only sums the weights of equal rows."""
     return tuple(column for column, _ in node.calls) == (TIMES,)
 
 
 def may_broadcast(node: Join) -> tuple[bool, tuple[Relation, ...]]:
-    """Whether a join has equalities to hash by, and which inputs the engine may send to every worker.
+    """Whether a join has equalities to hash by, and which inputs the engine may broadcast.
 
-    A side whose rows without a partner are wanted cannot be sent: no worker would know that none of them has one.
+    A side whose unmatched rows are part of the result cannot be broadcast: no executor sees all possible partners.
     """
     sides: tuple[Relation, ...]
     match node.kind:
@@ -159,17 +159,17 @@ def may_broadcast(node: Join) -> tuple[bool, tuple[Relation, ...]]:
 
 
 def may_reduce(node: Join) -> bool:
-    """Whether a left side that cannot be sent to be joined can be sent to find the rows that it will meet.
+    """Whether a left side that cannot be broadcast for the join can be broadcast to reduce the right side.
 
-    L ⟕ R = L ⟕ (R ⋉ L), and so for ⋉ and ▷; what is left of R is moved, and L meets it again.   [Bernstein & Chiu 81]
+    L ⟕ R = L ⟕ (R ⋉ L), and so for ⋉ and ▷; then L and the reduced R are shuffled and joined.   [Bernstein & Chiu 81]
     """
     return node.kind in (JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI) and has_equality(node)
 
 
 def reducer(join: Join) -> Relation | None:
-    """What the right side of a join can be reduced by: its left side, without joins that only keep, drop or extend it.
+    """The relation that reduces the right side: the left side without joins that only keep, drop or extend its rows.
 
-    It is computed twice, so it must come out the same both times. Found once and kept with the join.
+    It is computed twice, so it must be deterministic. The result is cached on the join.
     """
     if "_reducer" not in join.__dict__:
         join.__dict__["_reducer"] = _reducer(join)
@@ -190,7 +190,7 @@ def _reducer(join: Join) -> Relation | None:
 def reduced_below(node: Relation, asked: Columns) -> Iterator[Relation]:
     """The parts of a right side that have fewer rows once it is reduced by some columns.
 
-    Spark does so as early as it can, and only filters go before.
+    Spark pushes the semi join down as far as it can; only filters run before it.
     """
     if not isinstance(node, Filter):
         yield node

@@ -1,8 +1,8 @@
-"""How large Spark thinks a relation is, which decides whether it sends one side of a join to every worker by itself.
+"""How large Spark guesses a relation to be, which decides whether it broadcasts a side of a join without a hint.
 
-When Spark plans a text it knows the sizes of files and nothing of rows: a filter leaves as many bytes as it gets, a
-join has as many as the product of its inputs, and what is left out of a row shortens it. Only what seems small is sent;
-all else is moved by key first, even if a handful of rows is left. Steps of ours tell it better (`compile/hints`).
+When Spark plans a query text, it knows file sizes and no row counts. A filter keeps the size of its input, a join has
+the product of the sizes of its inputs, and a projection scales by row width. Spark broadcasts what it guesses to be
+small and shuffles all else, even if few rows are left. The steps of a plan carry hints instead (`compile/hints`).
                                                             [Spark 4, `SizeInBytesOnlyStatsPlanVisitor`, as observed]
 """
 
@@ -12,40 +12,40 @@ from slackwater.algebra.relation import Aggregate, Expand, Join, JoinKind, Limit
 from slackwater.rows.estimate import Rows
 from slackwater.rows.width import row_width
 
-SENT = 10.0 * (1 << 20)
-"""Bytes up to which Spark sends a side, unless it is configured otherwise."""
+AUTO_BROADCAST_BYTES = 10.0 * (1 << 20)
+"""Spark's default of `spark.sql.autoBroadcastJoinThreshold`."""
 
-ROW = 8.0
-"""What Spark adds to the columns of a row."""
-
-
-def seems_small(relation: Relation, rows: Rows, compressed: float) -> bool:
-    """Whether Spark would send a relation by what it knows; files weigh `compressed` of what their rows weigh."""
-    return _bytes(relation, rows, compressed) <= SENT
+ROW_OVERHEAD = 8.0
+"""Bytes that Spark adds to the columns of a row."""
 
 
-def _bytes(relation: Relation, rows: Rows, compressed: float) -> float:
+def spark_broadcasts(relation: Relation, rows: Rows, compressed: float) -> bool:
+    """Whether Spark broadcasts a relation without a hint; `compressed` is the size of files per byte of rows."""
+    return _guessed_bytes(relation, rows, compressed) <= AUTO_BROADCAST_BYTES
+
+
+def _guessed_bytes(relation: Relation, rows: Rows, compressed: float) -> float:
     match relation:
         case Scan():
             return rows(relation).rows * row_width(relation) * compressed
         case Values():
-            return len(relation.rows) * _row(relation)
+            return len(relation.rows) * _row_bytes(relation)
         case Join():
-            left, right = (_bytes(side, rows, compressed) for side in relation.inputs)
+            left, right = (_guessed_bytes(side, rows, compressed) for side in relation.inputs)
             return left if relation.kind in (JoinKind.SEMI, JoinKind.ANTI) else left * right
         case Union():
-            return sum(_bytes(branch, rows, compressed) for branch in relation.branches)
+            return sum(_guessed_bytes(branch, rows, compressed) for branch in relation.branches)
         case Aggregate() if not relation.keys:
-            return _row(relation)
+            return _row_bytes(relation)
         case Limit() if relation.count is not None:
-            return relation.count * _row(relation)
+            return relation.count * _row_bytes(relation)
         case _ if not relation.inputs:
-            return rows(relation).rows * _row(relation)
+            return rows(relation).rows * _row_bytes(relation)
         case _:
             (below,) = relation.inputs
             copies = len(relation.sets) if isinstance(relation, Expand) else 1
-            return copies * _bytes(below, rows, compressed) * _row(relation) / _row(below)
+            return copies * _guessed_bytes(below, rows, compressed) * _row_bytes(relation) / _row_bytes(below)
 
 
-def _row(relation: Relation) -> float:
-    return ROW + row_width(relation)
+def _row_bytes(relation: Relation) -> float:
+    return ROW_OVERHEAD + row_width(relation)

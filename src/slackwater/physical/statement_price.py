@@ -1,8 +1,8 @@
 """A statement as an engine sees it, and what it costs: the one place where a layout becomes a bill.
 
-A statement reads sources and states, computes one relation and writes it. How its leaves are partitioned, and whether
-its own rows are to be written by key, is decided for the whole plan; so a `Pricing` finds the ways to compute the
-statement once and bills it for any such decision. Bills are by the built-in rates; a cluster's factors come on top.
+A statement reads sources and states, computes one relation and writes it. The plan as a whole decides how its leaves
+are partitioned and whether its own rows are written by key. So a `Pricing` finds the ways to compute the statement once
+and bills it for any such decision. Bills are by the built-in rates; the factors of a cluster are applied to them.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from slackwater.rows.estimate import Estimate, Rows
 from slackwater.time.forms import Form
 
 Partitioned = Mapping[Relation, Columns]
-"""By the hash of which columns leaves are partitioned; nothing is known of what is not listed."""
+"""The columns by whose hash each leaf is partitioned; a leaf that is not listed has no known partitioning."""
 
 UNPARTITIONED: Partitioned = {}
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement of a plan: what it computes, and the rows that are expected of every part of it.
+    """One statement of a plan: the relation that it computes, and the expected rows of every part of it.
 
-    `own` is what the search has charged for its expressions; `loads` are the states that it reads and `saves` the form
-    that it leaves, None where it delivers an answer. Models that know nothing of layouts go by these.
+    `own` is the price of its expressions in the search; `loads` are the states that it reads and `saves` the form that
+    it saves, None if it delivers an answer. Only models without layouts use these.
     """
 
     relation: Relation
@@ -43,12 +43,12 @@ class Statement:
 
 
 class Pricing(Protocol):
-    """What a statement costs, however its leaves are partitioned and its own rows are written."""
+    """The cost of a statement for any partitioning of its leaves and of its own rows."""
 
     def bill(self, partitioned: Partitioned = UNPARTITIONED, *, by_key: bool = False) -> Bill: ...
 
     def demands(self) -> Iterable[tuple[Demand, ...]]:
-        """How leaves would have to be partitioned for each way that is cheaper then."""
+        """The demands of each way that is cheaper if they are met."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class LayoutPricing:
         return total
 
     def works(self, partitioned: Partitioned = UNPARTITIONED, *, by_key: bool = False) -> Iterable[Work]:
-        """All that the statement does: its layout, every leaf read once for each operator over it, its rows written."""
+        """All work of the statement: its layout, a read of every leaf for each operator over it, and the write."""
         relation, rows, machine = self.statement.relation, self.statement.rows, self.machine
         yield from cheapest(self.ways, partitioned).works
         for leaf in _reads(relation):
@@ -86,7 +86,7 @@ class LayoutPricing:
 
 @dataclass(frozen=True)
 class FlatPricing:
-    """The bill of a statement by a model that takes rows wherever they lie: the same for every partitioning."""
+    """The bill of a statement by a model without layouts: the same for every partitioning."""
 
     amount: float
 
@@ -98,13 +98,13 @@ class FlatPricing:
 
 
 def _reads(relation: Relation) -> list[Scan]:
-    """The leaves of a statement, each as often as Spark reads it: once for every operator that stands over it."""
+    """The leaves of a statement, each as often as Spark reads it: once for every operator over it."""
     readers = dict.fromkeys((node, leaf) for node in relation.walk() for leaf in node.inputs if isinstance(leaf, Scan))
     return [leaf for _, leaf in readers] or [leaf for leaf in (relation,) if isinstance(leaf, Scan)]
 
 
 def cheapest(ways: Iterable[Implementation], partitioned: Partitioned) -> Implementation:
-    """The cheapest of the ways whose demands are met by how leaves are partitioned."""
+    """The cheapest of the ways whose demands the partitioning of the leaves meets."""
 
     def met(demand: Demand) -> bool:
         columns = partitioned.get(demand[0])

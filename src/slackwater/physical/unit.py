@@ -1,4 +1,4 @@
-"""What the costs of a model count, so that whoever shows one says of what."""
+"""The unit of a model's costs, which is shown with every cost."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ class Unit(StrEnum):
     """The unit of a cost."""
 
     CPU = "CPU microseconds"
-    """Of executors, as expected; what statements wait for is charged in the same unit."""
+    """Expected CPU time of executors; fixed costs of statements are charged in the same unit."""
     ROWS = "rows"
-    """That enter joins and aggregates."""
+    """Rows that enter joins and aggregates."""
     NONE = "none"
-    """Prices without a meaning."""
+    """Abstract prices."""
 
     @property
     def name_of_cost(self) -> str:
@@ -33,5 +33,5 @@ class Unit(StrEnum):
                 return number(cost)
 
     def cpu_s(self, cost: float) -> float | None:
-        """A cost in seconds of CPU, where that is what it counts."""
+        """A cost in seconds of CPU, if it counts CPU time."""
         return cost / 1e6 if self is Unit.CPU else None

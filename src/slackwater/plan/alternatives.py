@@ -1,9 +1,8 @@
 """The plans that were not chosen: the best of each method, batch, and the runner-up.
 
-A method's plan keeps something between runs, also where batch is cheaper: so it can be seen how far off it is. The
-runner-up is the cheapest plan that does without one of the rules that the winner used: it says what the winner's rules
-are worth. Where batch wins, it is the best plan that keeps something. Every plan here is found by the planner itself,
-with other options.
+The plan of a method uses states of earlier runs even if batch is cheaper, to show the difference. The runner-up is the
+cheapest plan without one of the rules that the winner uses: it shows what these rules are worth. If batch wins, the
+runner-up is the best plan with states. The planner itself finds all these plans, with other options.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ BATCH_RULES = tuple(rule.name for rule in RULES if rule.flags.makes_batch)
 
 @dataclass(frozen=True)
 class Candidate:
-    """A plan by another name: what it costs at each run and in all, and the rules it uses."""
+    """An alternative plan: its cost at each run and in total, and the rules it uses."""
 
     name: str
     cost: Vector
@@ -109,14 +108,14 @@ class PlanComparison:
 def explain_alternatives(
     queries: Mapping[str, Query], statistics: Statistics, timeline: Timeline, options: Options | None = None
 ) -> tuple[PlanComparison, ...]:
-    """The candidates for the schedule as a whole and, where several runs deliver, for each of them alone."""
+    """The candidates for the schedule as a whole and, if several runs deliver, for each of these runs alone."""
     settings = options or Options()
     due = frozenset[int]().union(*map(timeline.due, queries))
     whole = _compare(queries, statistics, replace(timeline, deliver=due), settings)
     if len(due) == 1:
         return (whole,)
     alone = (replace(timeline, deliver=frozenset((run,))) for run in sorted(due))
-    return (whole, *(_compare(queries, statistics, each, settings) for each in alone))
+    return (whole, *(_compare(queries, statistics, one, settings) for one in alone))
 
 
 def _compare(
@@ -132,7 +131,7 @@ def _compare(
     alone = [Candidate.of(name, planned(replace(settings, methods=(name,), keeping=True))) for name in methods]
     candidates = [*alone, Candidate.of(ALL, winner), batch]
     if batch_wins:
-        others = [replace(each, name=f"runner-up: {each.name}") for each in alone]
+        others = [replace(candidate, name=f"runner-up: {candidate.name}") for candidate in alone]
     else:
         others = [
             Candidate.of(f"runner-up: without {rule}", planned(replace(settings, disable=(*settings.disable, rule))))

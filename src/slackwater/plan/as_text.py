@@ -1,9 +1,9 @@
-"""What Spark would take for a query's text, by our estimates: held against what a plan of ours would do.
+"""The cost of a query's own text on Spark, by our estimates, to compare it with a plan.
 
-A plan's steps tell Spark more than a text does. Joins are told which side to send (`physical/spark_size_guess`). And what is
-read in several ways, as the years of one sum are, is computed once and kept for the run. In a text every way has its
-own copy, from the tables on: Spark computes once only what is the same down to the filters. A join is a filter too:
-what it asks for has a key that is not null, which Spark looks for in the tables, and what stands alone may have none.
+The steps of a plan give Spark more information than a query text. Joins have broadcast hints; without them Spark
+guesses (`physical/spark_size_guess`). A relation that is read with different filters, such as a sum by year, is
+computed once and kept for the run. In a text, Spark computes it once for each reader, since it reuses only parts that
+are equal including their filters. Joins count as filters too: Spark adds IS NOT NULL filters for their keys.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from slackwater.plan.plan import Purpose, Step
 
 WHOLE_LEFT = (JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI)
 WHOLE_RIGHT = (JoinKind.FULL,)
-"""Joins for which rows of a side count even where they have no key."""
+"""Joins that keep rows of a side even if their key is NULL."""
 
 
 def more_as_text(steps: Sequence[tuple[Step, Statement]], model: EngineCost) -> float:
-    """By how much the statements of a batch plan would cost more as one text."""
+    """By how much the statements of a batch plan would cost more as one query text."""
     unhinted = replace(model, hinted=False)
     often = times_computed([step for step, _ in steps])
     hinted = text = 0.0
@@ -40,7 +40,7 @@ def _none(_: Relation) -> bool:
 
 
 def times_computed(steps: Sequence[Step]) -> dict[str, int]:
-    """How often each step is computed if nothing is kept: once for every way in which it is read."""
+    """How often each step is computed if nothing is kept: once for each different filter on it."""
     often = {step.name: int(step.purpose is Purpose.OUTPUT) for step in steps}
     for step in reversed(steps):
         for name, _ in set(_ways_read(step.relation)):
@@ -50,7 +50,7 @@ def times_computed(steps: Sequence[Step]) -> dict[str, int]:
 
 
 def _ways_read(relation: Relation, asked: str = "") -> Iterator[tuple[str, str]]:
-    """The tables that an expression reads, each with what is asked of its rows first of all."""
+    """The tables that an expression reads, each with the first filter on its rows."""
     match relation:
         case Scan():
             yield relation.table.name, asked
@@ -59,9 +59,9 @@ def _ways_read(relation: Relation, asked: str = "") -> Iterator[tuple[str, str]]
         case Project():
             yield from _ways_read(relation.input, asked)
         case Join():
-            known = null_rejected_columns(relation.condition)
+            not_null = null_rejected_columns(relation.condition)
             for below, whole in ((relation.left, WHOLE_LEFT), (relation.right, WHOLE_RIGHT)):
-                asked_for = [] if relation.kind in whole else sorted(c.name for c in known & set(below.columns))
+                asked_for = [] if relation.kind in whole else sorted(c.name for c in not_null & set(below.columns))
                 yield from _ways_read(below, "; ".join(f"{name} is there" for name in asked_for))
         case _:
             for below in relation.inputs:

@@ -1,4 +1,4 @@
-"""What each step of a plan costs as a statement, item by item: what is measured later is held against this."""
+"""The expected cost of each step as a statement, item by item; measurements are later compared with it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from slackwater.rows.estimate import Rows
 from slackwater.rows.recorded import shares_of
 
 FAR = 100.0
-"""A step that read so many times more rows than expected, or fewer, is not the one that was billed."""
+"""If a step reads more rows than expected by this factor, or fewer, its bill is not used."""
 
 
 def billed(priced: PricedStep, partitioning: Partitioning, factors: Bill, rows: Rows) -> Step:
-    """A step with its bill, its cost, and how its state is partitioned; `rows` are expected of every part of it."""
+    """A step with its bill, its cost, and the partitioning of its state; `rows` estimates every part of it."""
     step = priced.step
     bill = priced.bill(partitioning)
     scans = (node for node in step.relation.walk() if isinstance(node, Scan))
@@ -37,9 +37,9 @@ def _ordered(step: Step, by: Columns | None) -> tuple[Column, ...]:
     return () if by is None else tuple(column for column in step.relation.columns if column in by)
 
 
-def over_rows(step: Step, known: Mapping[str, float], written: int | None) -> tuple[float, ...]:
-    """A step's bill over the rows that it really read and wrote; empty where these are far from what was expected."""
-    came = sum(known.get(name, 0.0) for name in step.reads()) / step.entering if step.entering else 1.0
+def over_rows(step: Step, counts: Mapping[str, float], written: int | None) -> tuple[float, ...]:
+    """A step's bill for the rows that it really read and wrote; empty if these are far from the expected ones."""
+    came = sum(counts.get(name, 0.0) for name in step.reads()) / step.entering if step.entering else 1.0
     left = written / step.rows if written is not None and step.rows else 1.0
     if not step.bill.total or not 1 / FAR <= came <= FAR or left > FAR:
         return ()

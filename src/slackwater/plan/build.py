@@ -1,4 +1,4 @@
-"""From choices to steps: what must be saved is saved, what is read twice is kept, the rest is written in place."""
+"""From choices to steps: saved and shared cells get steps of their own, all others are inlined into their readers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from slackwater.rows.cardinality import Estimator
 from slackwater.rows.estimate import Estimate
 from slackwater.rows.width import row_width
 from slackwater.search.cells import Cell, Cells, source_of
-from slackwater.search.choose import Choice, Computed, Given
+from slackwater.search.choose import Choice, Computed, Existing
 from slackwater.search.space import Key
 from slackwater.sql.names import output_names
 from slackwater.time.forms import Form, GroupLeaf, Kind
@@ -28,7 +28,7 @@ from slackwater.time.version import OLD, Mask
 
 @dataclass(frozen=True)
 class Delivery:
-    """The answer of a query, at a run: the rows of a cell, computed then or before."""
+    """The answer of a query at a run: the rows of a cell, computed at this run or before."""
 
     key: Key
     run: int
@@ -42,7 +42,7 @@ class Delivery:
 
 
 def saved_cells(choices: Mapping[Key, Choice], deliveries: Sequence[Delivery], shared: Collection[Key]) -> set[Key]:
-    """What has a step of its own: what a later run reads or delivers, and what is shared."""
+    """The cells with a step of their own: those that a later run reads or delivers, and shared ones."""
     later = {source for (_, run), choice in choices.items() for source in choice.inputs if source[1] < run}
     later |= {delivery.key for delivery in deliveries if delivery.key[1] < delivery.run}
     return {key for key in later | set(shared) if key in choices and choices[key].tree is not None}
@@ -50,10 +50,10 @@ def saved_cells(choices: Mapping[Key, Choice], deliveries: Sequence[Delivery], s
 
 @dataclass
 class StepBuilder:
-    """Turns the chosen way to compute each delivered cell into the steps of every run.
+    """Turns the choices for each delivered cell into the steps of every run.
 
-    `saved` are the cells with a step of their own, with what each of these steps brings; those of them that are
-    `shared` are read back even by their own run.
+    `saved` are the cells with a step of their own, with the benefit of each; those that are `shared` are loaded even by
+    their own run.
     """
 
     memo: Memo
@@ -63,11 +63,11 @@ class StepBuilder:
     saved: Mapping[Key, float]
     shared: Collection[Key]
     kept: Mapping[Key, Step] = field(default_factory=dict)
-    """Cells that are there already, and the steps that made them."""
+    """Cells that exist already, and the steps that saved them."""
     past: Collection[Step] = ()
-    """What is done already: its names are taken."""
+    """The steps of completed runs: their names are taken."""
     rows: dict[Relation, Estimate] = field(default_factory=dict)
-    """What every part of every step was estimated to have, once steps are made."""
+    """The estimates of every part of every step; filled by `steps`."""
     _names: dict[Key, str] = field(default_factory=dict)
     _taken: set[str] = field(default_factory=set)
     _identities: Identities = field(init=False, repr=False)
@@ -82,20 +82,20 @@ class StepBuilder:
         order = self._in_order()
         later = {source for key in order for source in self.choices[key].inputs if source[1] < key[1]}
         later |= {delivery.key for delivery in self.deliveries if delivery.key[1] < delivery.run}
-        found: list[Step] = []
+        steps: list[Step] = []
         for run in sorted({run for _, run in order} | {delivery.run for delivery in self.deliveries}):
             due = [delivery for delivery in self.deliveries if delivery.run == run]
             for key in order:
                 if key[1] != run:
                     continue
                 if key in self.saved and not self._is_written_out(key):
-                    found.append(self._step(key, Purpose.STATE if key in later else Purpose.SCRATCH))
-                found.extend(self._output(delivery) for delivery in due if delivery.key == key)
-            found.extend(self._output(delivery) for delivery in due if delivery.key[1] < run)
-        return found
+                    steps.append(self._step(key, Purpose.STATE if key in later else Purpose.SCRATCH))
+                steps.extend(self._output(delivery) for delivery in due if delivery.key == key)
+            steps.extend(self._output(delivery) for delivery in due if delivery.key[1] < run)
+        return steps
 
     def _in_order(self) -> list[Key]:
-        """What is computed, inputs first."""
+        """The computed cells, inputs first."""
         done: dict[Key, None] = {}
 
         def visit(key: Key) -> None:
@@ -110,7 +110,7 @@ class StepBuilder:
         return list(done)
 
     def _is_written_out(self, key: Key) -> bool:
-        """Whether a cell's rows stand in the text itself: there is nothing to save, whoever reads them when."""
+        """Whether a cell is a constant relation, which need not be saved."""
         return isinstance(self.choices[key].tree, Values)
 
     def _step(self, key: Key, purpose: Purpose) -> Step:
@@ -154,7 +154,7 @@ class StepBuilder:
         )
 
     def _read(self, key: Key, run: int) -> tuple[Relation, tuple[str, ...], float]:
-        """A cell as a run reads it: from its state, or written in place."""
+        """A cell as a run reads it: from its state, or inlined."""
         if key in self._names and (key[1] < run or key in self.shared):
             state = state_source(self._names[key], key[0].form.columns)
             self.rows[state] = self.cells.estimate(key[0]).counted()
@@ -164,13 +164,13 @@ class StepBuilder:
         return self._written_out(key)
 
     def _written_out(self, key: Key) -> tuple[Relation, tuple[str, ...], float]:
-        """The expression of a cell with its inputs written in place, up to sources, states and kept cells."""
+        """The expression of a cell with its inputs inlined, down to sources, states and kept cells."""
         cell, run = key
         choice = self.choices[key]
         if not isinstance(choice.how, Computed):
-            leaf = self._given(cell, choice.how)
+            leaf = self._existing(cell, choice.how)
             self.rows[leaf] = self.cells.estimate(cell)
-            return leaf, (), choice.own if choice.how is Given.SOURCE else 0.0
+            return leaf, (), choice.own if choice.how is Existing.SOURCE else 0.0
         tree = choice.how.tree
         rules = list(choice.rules)
         cost = choice.own
@@ -183,7 +183,7 @@ class StepBuilder:
             rules += more
             cost += price
         relation = self._replaced(tree, by_leaf, self.cells.estimator(cell.interval))
-        self.rows[relation] = self._bounded(relation, self.cells.estimate(cell))  # whatever law computes it
+        self.rows[relation] = self._bounded(relation, self.cells.estimate(cell))  # whichever rule computes it
         return relation, tuple(dict.fromkeys(rules)), cost
 
     def _replaced(self, tree: Relation, by_leaf: Mapping[Form, Relation], estimator: Estimator) -> Relation:
@@ -194,19 +194,19 @@ class StepBuilder:
         return relation
 
     def _bounded(self, relation: Relation, rows: Estimate) -> Estimate:
-        """So many rows, and at most as many as what the step really reads allows."""
+        """The estimate, with the upper bound that follows from what the step really reads."""
         if not relation.inputs:
             return rows
-        known = self.rows.get(relation, rows)
+        estimate = self.rows.get(relation, rows)
         most = most_rows(relation, [self.rows[below] for below in relation.inputs])
-        return replace(rows, most=most, right_hit=known.right_hit)
+        return replace(rows, most=most, right_hit=estimate.right_hit)
 
-    def _given(self, cell: Cell, how: Given) -> Relation:
-        """A cell that is read as it is; a kept one is read through the step that left it."""
-        if how is Given.EMPTY:
+    def _existing(self, cell: Cell, how: Existing) -> Relation:
+        """A cell that is not computed; a kept one is read from the state of the step that saved it."""
+        if how is Existing.EMPTY:
             return Values(cell.form.columns, ())
         scan = self.memo.scan_of(cell.form.group)
-        if how is Given.KEPT or scan is None:
+        if how is Existing.KEPT or scan is None:
             raise InternalError(f"{cell.form} in interval {cell.interval} is neither a table nor empty")
         return source_of(scan, cell)
 
@@ -243,16 +243,16 @@ class StepBuilder:
         return self._names[key]
 
     def _tables(self, cell: Cell) -> list[str]:
-        found: dict[str, None] = {}
+        names: dict[str, None] = {}
 
         def visit(node: Relation) -> None:
             if isinstance(node, Scan):
-                found.setdefault(node.table.name.replace(".", "_"))
+                names.setdefault(node.table.name.replace(".", "_"))
             for below in node.inputs:
                 visit(self.memo[below.group].expressions[0] if isinstance(below, GroupLeaf) else below)
 
         visit(self.memo[cell.form.group].expressions[0])
-        return list(found)
+        return list(names)
 
     def _meaning(self, cell: Cell) -> str:
         what = {Kind.SNAPSHOT: "rows", Kind.DELTA: "change", Kind.COMPLETION: "completion"}[cell.form.kind]
@@ -265,7 +265,7 @@ class StepBuilder:
         return f"{shape}{node} over {tables}: {what}{self._step_of(cell.form)} {when}"
 
     def _step_of(self, form: Form) -> str:
-        """Which tables a form is about, where it is not about all that change."""
+        """The tables of a form, if they are not all changing tables."""
 
         def named(mask: Mask) -> str:
             return ", ".join(self.memo.tables.tables(mask))
@@ -280,7 +280,7 @@ class StepBuilder:
 
 
 def in_order(relation: Relation, columns: tuple[Column, ...]) -> Relation:
-    """The relation with its columns in the order in which they are read back: two of one name are told apart by it."""
+    """The relation with its columns in the order in which they are read back, which distinguishes equal names."""
     if output_names(relation.columns) == output_names(columns):
         return relation
     return Project(relation, tuple((column, reference(column)) for column in columns))

@@ -1,9 +1,9 @@
 """Plans as JSON, and back: `plan_from_json(plan_to_json(plan)) == plan`, every field and every relation.
 
-How a value is written and read follows from its type: a dataclass is an object of its fields, a tuple or a set a list,
-an enumeration one of its values, and a relation an object with the name of its operator. Columns and relations stand in
-two lists, numbered from zero; inputs come before the relations that read them, and what is shared stays shared. The
-version of the format is part of the text and is raised with every change after which older plans cannot be read.
+The JSON form of a value follows from its type: a dataclass is an object of its fields, a tuple or a set is a list, an
+enumeration is one of its values, and a relation is an object with the name of its operator. Columns and relations are
+in two lists, numbered from zero; inputs come before the relations that read them, and shared relations stay shared. The
+version of the format is part of the text, and every incompatible change increases it.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ OPERATORS: Final = {
     kind.__name__.lower(): kind
     for kind in (Scan, Values, Filter, Project, Join, Aggregate, Expand, Window, Union, Limit, Generate)
 }
-"""The relations that a plan may hold; others have no place outside the memo."""
+"""The operators that a plan may contain; others exist only in the memo."""
 PURPOSES: Final = {purpose.name.lower(): purpose for purpose in Purpose}
 OMITTED: Final[Mapping[type, Mapping[str, object]]] = {
     Step: {"answers": "", "identity": None, "by_history": 1.0, "passing": ()}
 }
-"""Fields that are left out where they have their default."""
+"""Fields that are left out if they have their default."""
 PLAIN: Final = (bool, int, float, str)
 EXPECTED: Final[Mapping[type, str]] = {
     bool: "true or false",
@@ -74,7 +74,7 @@ def plan_to_json(plan: Plan, *, indent: int | None = 1) -> str:
 
 
 def plan_to_value(plan: Plan) -> Entry:
-    """The plan as a value of JSON. Costs in seconds of CPU are for programs: a plan is read without them."""
+    """The plan as a JSON value. Costs in CPU seconds are for other programs; reading a plan ignores them."""
     writer = _PlanWriter()
     steps: list[Json] = [{**writer.step(step), **_cpu_seconds(plan.unit, cost=step.cost)} for step in plan.steps]
     return {
@@ -89,7 +89,7 @@ def plan_to_value(plan: Plan) -> Entry:
 
 
 def plan_from_json(text: str, *, file: str | None = None) -> Plan:
-    """The plan that a text holds; a text that is damaged or of another version is refused with the reason."""
+    """The plan in a text; a text that is damaged or of another version is refused with the reason."""
     place = Place(file) if file else None
     try:
         value = read_json(text, file or "plan")
@@ -107,11 +107,11 @@ def plan_from_json(text: str, *, file: str | None = None) -> Plan:
 
 
 def _cpu_seconds(unit: Unit, **costs: float | tuple[float, ...]) -> Entry:
-    """Costs in seconds of CPU, where that is what they count."""
+    """Costs in CPU seconds, if that is their unit."""
     if unit is not Unit.CPU:
         return {}
     return {
-        f"{name}_cpu_s": [unit.cpu_s(each) for each in cost] if isinstance(cost, tuple) else unit.cpu_s(cost)
+        f"{name}_cpu_s": [unit.cpu_s(run_cost) for run_cost in cost] if isinstance(cost, tuple) else unit.cpu_s(cost)
         for name, cost in costs.items()
     }
 
@@ -120,12 +120,12 @@ def _hints(kind: type) -> Mapping[str, object]:
     """The fields of a dataclass and their types, in order."""
     if kind not in _HINTS:
         hints = get_type_hints(kind)
-        _HINTS[kind] = {each.name: hints[each.name] for each in fields(kind)}
+        _HINTS[kind] = {field.name: hints[field.name] for field in fields(kind)}
     return _HINTS[kind]
 
 
 def _inputs(kind: type) -> list[str]:
-    """The fields of an operator that hold relations."""
+    """The fields of an operator that are relations."""
     return [name for name, hint in _hints(kind).items() if hint in (Relation, tuple[Relation, ...])]
 
 
@@ -158,11 +158,11 @@ class _PlanWriter:
             case None | bool() | int() | float() | str():
                 return value
             case tuple() | list():
-                return [self.json(each) for each in value]
+                return [self.json(item) for item in value]
             case frozenset():
-                return [self.json(each) for each in sorted(value)]
+                return [self.json(item) for item in sorted(value)]
             case dict():
-                return {str(key): self.json(each) for key, each in value.items()}
+                return {str(key): self.json(item) for key, item in value.items()}
             case _:
                 if not is_dataclass(value):
                     raise InternalError(f"{type(value).__name__} has no place in a plan's JSON")
@@ -194,7 +194,7 @@ class _PlanWriter:
             raise InternalError(f"a plan's relation holds {type(node).__name__}, which has no place outside the memo")
         inputs = [self._relation_numbers[id(below)] for below in node.inputs]
         rest = self.record(node, *_inputs(type(node)))
-        if isinstance(node, Scan):  # what is known of its table stands beside the table's name
+        if isinstance(node, Scan):  # the fields of its table are next to the table's name
             rest = {**rest, "table": node.table.name, **self.record(node.table, "name")}
         return {"operator": name, **({"inputs": inputs} if inputs else {}), **rest}
 
@@ -214,7 +214,7 @@ class _PlanWriter:
 
 
 class _PlanReader:
-    """Reads values by their types. What is damaged is a ValueError that names its place in the plan."""
+    """Reads values by their types. Damage is a ValueError that names its place in the plan."""
 
     def __init__(self, value: Mapping[str, object]) -> None:
         self._value = {"unit": Unit.CPU.value, **value}
@@ -253,8 +253,8 @@ class _PlanReader:
         if origin is tuple and arguments[-1] is not Ellipsis:
             return self._tuple(value, arguments, place)
         if origin in (tuple, frozenset):
-            found = self._each(value, arguments[0], place)
-            return tuple(found) if origin is tuple else frozenset(found)
+            items = self._items(value, arguments[0], place)
+            return tuple(items) if origin is tuple else frozenset(items)
         if origin is UnionType:
             return None if value is None else self._read(value, arguments[0], place)
         if not isinstance(hint, type):
@@ -263,7 +263,7 @@ class _PlanReader:
             return _choice(value, {str(member.value): member for member in hint}, place)
         return _plain(value, hint, place) if hint in PLAIN else self._record(value, hint, place)
 
-    def _each(self, value: object, hint: object, place: str) -> Iterator[object]:
+    def _items(self, value: object, hint: object, place: str) -> Iterator[object]:
         return (self._read(item, hint, f"{place}[{n}]") for n, item in enumerate(_list(value, place)))
 
     def _tuple(self, value: object, hints: tuple[object, ...], place: str) -> tuple[object, ...]:
@@ -277,15 +277,15 @@ class _PlanReader:
         omitted = OMITTED.get(kind, {})
         names = {name: hint for name, hint in _hints(kind).items() if name in entry or name not in omitted}
         inside = f"{place}." if place else ""
-        found = {n: self._read(_member(entry, n, place), hint, f"{inside}{n}") for n, hint in names.items()}
+        members = {n: self._read(_member(entry, n, place), hint, f"{inside}{n}") for n, hint in names.items()}
         with _at(place):
-            return kind(**found)
+            return kind(**members)
 
     def _step(self, value: object, place: str) -> Step:
         entry = _object(value, place)
         step = self._record({**entry, "by": []}, Step, place)
         columns, by = step.relation.columns, _list(entry.get("by", []), place)
-        return replace(step, by=tuple(columns[_position(each, len(columns), "column", place)] for each in by))
+        return replace(step, by=tuple(columns[_position(position, len(columns), "column", place)] for position in by))
 
     def _operator(self, value: object, place: str) -> Relation:
         entry = _object(value, place)
@@ -304,18 +304,18 @@ class _PlanReader:
 
     def _scalar(self, value: object, place: str) -> Scalar:
         entry = {"sql": value, "columns": []} if isinstance(value, str) else _object(value, place)
-        columns = [self._column(each, place) for each in _list(_member(entry, "columns", place), place)]
+        columns = [self._column(number, place) for number in _list(_member(entry, "columns", place), place)]
         with _at(place):
             return read_scalar(_member(entry, "sql" if "sql" in entry else "tree", place), columns)
 
     def _bill(self, value: object, place: str) -> Bill:
         with _at(place):
-            return Bill(*(_plain(each, float, place) for each in _list(value, place)))
+            return Bill(*(_plain(amount, float, place) for amount in _list(value, place)))
 
 
 @contextmanager
 def _at(place: str) -> Iterator[None]:
-    """Says where something was that its constructor refuses."""
+    """Adds the place to the error of a constructor."""
     try:
         yield
     except (TypeError, SlackwaterError) as error:

@@ -1,7 +1,7 @@
-"""Plans as pictures: Mermaid, Graphviz, and a page of HTML that needs nothing from elsewhere.
+"""Plans as pictures: Mermaid, Graphviz, and a self-contained HTML page.
 
-All three show the same graph: a box a step, grouped by run; a barrel a source; an arrow from what is read to what reads
-it. The trees inside the steps are text's business; the page holds them folded.
+All three show the same graph: a box for each step, grouped by run, a cylinder for each source, and an arrow from each
+source or step to its readers. Only the HTML page contains the trees of the steps, collapsed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from slackwater.plan.plan import Plan, Purpose, Step, answer_of
 
 @dataclass(frozen=True)
 class _Graph:
-    """Sources and steps by id, and who reads whom."""
+    """Sources and steps by id, and which reads which."""
 
     sources: dict[str, str]
     steps: dict[str, Step]
@@ -84,7 +84,7 @@ def plan_to_dot(plan: Plan) -> str:
 
 
 def plan_to_html(plan: Plan) -> str:
-    """A piece of a page: the timeline as a table, and each step's tree to unfold. No scripts, no other files."""
+    """A fragment of HTML: the timeline as a table, and each step's tree, collapsed. No scripts, no other files."""
     return "\n".join(_html(plan))
 
 
@@ -131,8 +131,8 @@ def _html(plan: Plan) -> Iterator[str]:
     for name, *marks in timeline_rows(plan):
         yield f"<tr><th>{escape(name)}</th>" + "".join(f"<td>{escape(mark)}</td>" for mark in marks) + "</tr>"
     costs = ((plan.unit.name_of_cost, plan.cost), ("batch", plan.batch_cost))
-    rows = [("weight", [number(each) for each in plan.weights])]
-    rows += [(name, [plan.unit.shown(each) for each in values]) for name, values in costs]
+    rows = [("weight", [number(value_of_run) for value_of_run in plan.weights])]
+    rows += [(name, [plan.unit.shown(value_of_run) for value_of_run in values]) for name, values in costs]
     for name, values in rows:
         cells = "".join(f'<td class="number">{value}</td>' for value in values)
         yield f"<tr><th>{name}</th>{cells}</tr>" if cells else ""

@@ -1,7 +1,7 @@
-"""A plan as text that a person can read aloud: run by run, what is computed from what, kept and delivered.
+"""A plan as text: run by run, what is computed from what, saved and delivered.
 
-Costs are shown only on request, so that tuning a price changes no text; sizes can be left out for the same reason.
-What limited the search is always said: a plan is never silently partial.
+Costs are shown only on request, so that tuning a price does not change the text; row counts can be left out for the
+same reason. Limits that the search reached are always shown.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from slackwater.plan.plan import Plan, Purpose, Step, answer_of
 
 _SOURCE = re.compile(r"^(?P<table>.+)__(?P<kind>[vd])(?P<run>\d+)$")
 MARKED = 1.1
-"""Corrections by less than this are not worth a mark."""
+"""Smaller corrections are not shown."""
 
 _RUN = re.compile(r"\b(at|after) run (\d+)\b")
 
@@ -35,7 +35,7 @@ def explain(plan: Plan, *, costs: bool = False, rows: bool = True, run: int | No
 
 
 def timeline(plan: Plan) -> str:
-    """States as rows, runs as columns: where each is saved and loaded, and when there is an answer."""
+    """A table of states by runs: where each is saved and loaded, and which runs deliver."""
     table = [("", *plan.times), *timeline_rows(plan)]
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table)
@@ -43,23 +43,23 @@ def timeline(plan: Plan) -> str:
 
 def timeline_rows(plan: Plan) -> list[tuple[str, ...]]:
     """The cells of the timeline: a state's name and what happens to it at each run."""
-    found = []
+    rows = []
     for state in plan.states:
         marks = ["save" if run == state.run else "" for run in plan.runs]
         for run in readers(plan, state):
             marks[run - 1] = "load"
-        found.append((state.name, *marks))
+        rows.append((state.name, *marks))
     for query in plan.queries:
         due = {step.run for step in plan.steps if step.purpose is Purpose.OUTPUT and step.answers == query}
         answer = ["deliver" if run in due else "" for run in plan.runs]
-        found.append((answer_of(query).removeprefix("the "), *answer))
-    return found
+        rows.append((answer_of(query).removeprefix("the "), *answer))
+    return rows
 
 
 def worth(plan: Plan) -> str:
-    """What every saved or shared part costs and brings: its step, its bytes, the plan without it, who reads it.
+    """The cost and benefit of every state: its step, its bytes, the plan's cost without it, its readers.
 
-    Where queries have names, it says which of them a part serves.
+    If queries have names, also the queries that it serves.
     """
     named = any(plan.queries)
     table = [("", plan.unit.name_of_cost, "brings", "bytes", *(("serves",) if named else ()), "read by")]
@@ -91,16 +91,16 @@ def loads(plan: Plan, step: Step) -> tuple[str, ...]:
 
 def meaning(plan: Plan, step: Step) -> str:
     """What a step computes, with times instead of run numbers."""
-    return _RUN.sub(lambda found: f"{found[1]} {plan.time(int(found[2]))}", step.meaning)
+    return _RUN.sub(lambda run: f"{run[1]} {plan.time(int(run[2]))}", step.meaning)
 
 
 def step_tree(plan: Plan, step: Step) -> str:
-    """A step's relation, with its sources called by what they hold."""
+    """A step's relation, with readable names for its sources."""
     return show(step.relation, leaf=lambda leaf: source_name(plan, leaf), brief=True)
 
 
 def source_name(plan: Plan, leaf: Relation) -> str | None:
-    """A table at a time, what it brought, or a state: as a person would say it."""
+    """The readable name of a version of a table, of its delta, or of a state."""
     if isinstance(leaf, Values) and not leaf.rows and leaf.names:
         return "nothing"
     if not isinstance(leaf, Scan):
@@ -128,7 +128,7 @@ def count(rows: float) -> str:
 
 
 def by_history(step: Step) -> str:
-    """A mark at rows that earlier cycles have corrected: how many times what the formulas say."""
+    """A note on rows that earlier cycles have corrected: the factor to the formulas' estimate."""
     factor = step.by_history
     if max(factor, 1.0 / factor if factor > 0.0 else MARKED) < MARKED:
         return ""
@@ -167,8 +167,8 @@ def _step_lines(plan: Plan, step: Step, *, costs: bool, rows: bool) -> Iterator[
         yield f"  {meaning(plan, step)}"
         if any(plan.queries):
             yield f"  serves {', '.join(plan.serves(step))}"
-    if found := loads(plan, step):
-        yield f"  loads {', '.join(found)}"
+    if states := loads(plan, step):
+        yield f"  loads {', '.join(states)}"
     yield from ("    " + line for line in step_tree(plan, step).splitlines())
 
 
@@ -182,23 +182,23 @@ def _footer(plan: Plan, *, costs: bool) -> Iterator[str]:
 
 
 def prices(factors: Bill) -> str:
-    """What work was taken to cost: by how much each item differs from the built-in rates."""
-    told = (f"{item.value} × {factors[item]:.2f}" for item in Item)
-    return f"{', '.join(told)} of the built-in ones, as measured on this cluster"
+    """The prices of a plan: by which factor each item differs from the built-in rates."""
+    items = (f"{item.value} × {factors[item]:.2f}" for item in Item)
+    return f"{', '.join(items)} of the built-in ones, as measured on this cluster"
 
 
 def verdict(plan: Plan, *, costs: bool = True) -> str:
-    """The plan beside batch, by its objective."""
+    """The plan compared with batch, by its objective."""
     if plan.cost == plan.batch_cost:
-        found = "the same work as batch"
+        comparison = "the same work as batch"
     elif plan.rank < plan.batch_rank and plan.batch_rank:
         share = f"{100 * (1 - plan.rank / plan.batch_rank):.0f} % " if costs else ""
-        found = f"{share}cheaper than batch"
+        comparison = f"{share}cheaper than batch"
     elif plan.rank == plan.batch_rank:
-        found = "as cheap as batch at what decides"
+        comparison = "as cheap as batch"
     else:
-        found = "dearer than batch"
+        comparison = "more expensive than batch"
     if not costs:
-        return f"{plan.objective}: {found}"
+        return f"{plan.objective}: {comparison}"
     cost, batch = plan.unit.shown(plan.rank), plan.unit.shown(plan.batch_rank)
-    return f"{plan.objective} of {plan.unit.name_of_cost}: {cost} against {batch}, {found}"
+    return f"{plan.objective} of {plan.unit.name_of_cost}: {cost} against {batch}, {comparison}"

@@ -1,7 +1,7 @@
 """Python's garbage collector, paused while a plan is made.
 
-All that a search makes hangs on its memo until the plan is written, so the collector would look through it again and
-again and find next to nothing: a quarter of the time of planning a large query.
+The memo keeps nearly all objects of a search alive until the plan is complete, so the collector would traverse them
+repeatedly and free almost nothing. That took a quarter of the time of planning a large query.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """No collection in here; afterwards the collector is enabled if it was before."""
+    """No garbage collection inside; afterwards the collector is enabled if it was before."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,7 +1,7 @@
-"""What a state is, told without a memo: by this a later planning of the same or of another query finds it again.
+"""The identity of a state without a memo, by which later planning of the same or another query finds the state.
 
-A state holds a form of a relation in an interval. Within one planning the relation is a group of the memo; from one
-planning to the next only its structure lasts. Canonical columns make that enough: equal work has equal names.
+A state holds a form of a relation in an interval. Within one planning problem the relation is a group of the memo;
+across planning problems it is identified by its structure. Canonical columns make equal relations structurally equal.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Identity:
 
 
 class Identities:
-    """Tells the cells of a memo apart in lasting words, and finds cells by them."""
+    """The identities of a memo's cells, and the cells of identities."""
 
     def __init__(self, memo: Memo) -> None:
         self.memo = memo
         self._written: dict[GroupId, Relation] = {}
-        self._found: dict[Relation, GroupId | None] = {}
+        self._groups: dict[Relation, GroupId | None] = {}
 
     def of(self, cell: Cell) -> Identity:
         form = cell.form
@@ -44,30 +44,30 @@ class Identities:
         return Identity(written, form.kind, since, until, form.partial, form.signed, form.names, cell.interval)
 
     def written(self, group: GroupId) -> Relation:
-        """A group down to base tables, each part by its first expression."""
+        """A group as a relation over base tables, by the first expression of each group."""
         if group not in self._written:
             first = self.memo[group].expressions[0]
             below = (self.written(leaf.group) for leaf in first.inputs if isinstance(leaf, GroupLeaf))
             self._written[group] = first.with_inputs(*below)
         return self._written[group]
 
-    def cell(self, told: Identity) -> Cell | None:
-        """The cell that is meant, if this memo has explored it."""
-        group = self.group(told.relation)
-        if group is None or not {*told.since, *told.until} <= set(self.memo.tables.names):
+    def cell(self, identity: Identity) -> Cell | None:
+        """The cell with an identity, if this memo has explored it."""
+        group = self.group(identity.relation)
+        if group is None or not {*identity.since, *identity.until} <= set(self.memo.tables.names):
             return None
-        since, until = self.memo.tables.mask(told.since), self.memo.tables.mask(told.until)
+        since, until = self.memo.tables.mask(identity.since), self.memo.tables.mask(identity.until)
         for form in self.memo[group].forms:
-            same = (form.kind, form.since, form.until) == (told.kind, since, until)
-            if same and (form.partial, form.signed, form.names) == (told.partial, told.signed, told.names):
-                return Cell(form, told.interval)
+            same = (form.kind, form.since, form.until) == (identity.kind, since, until)
+            if same and (form.partial, form.signed, form.names) == (identity.partial, identity.signed, identity.names):
+                return Cell(form, identity.interval)
         return None
 
     def group(self, relation: Relation) -> GroupId | None:
         """The group of a relation over base tables, if there is one."""
-        if relation not in self._found:
-            below = [self.group(each) for each in relation.inputs]
+        if relation not in self._groups:
+            below = [self.group(part) for part in relation.inputs]
             leaves = [self.memo[group].leaf for group in below if group is not None]
-            known = len(leaves) == len(below)
-            self._found[relation] = self.memo.group_of(relation.with_inputs(*leaves)) if known else None
-        return self._found[relation]
+            complete = len(leaves) == len(below)
+            self._groups[relation] = self.memo.group_of(relation.with_inputs(*leaves)) if complete else None
+        return self._groups[relation]

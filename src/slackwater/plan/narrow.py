@@ -1,9 +1,8 @@
-"""States without dead columns: a step saves what other steps read of it, and no more.
+"""States without dead columns: a step saves only the columns that other steps read.
 
-A cell has the columns of its relation, whoever reads it. When it is known which cells are saved and who reads them,
-columns that nobody does are left out where they come from, step by step from the last one back. A state that grows by
-rows keeps the columns of the one it grows from, so that its old rows need not be written again. A state that is there
-already has the columns it has.
+A cell has all columns of its relation. Once it is decided which cells are saved and which steps read them, unread
+columns are removed, step by step from the last one back. A state to which rows are appended keeps the columns of the
+state that it grows from, so that old rows need not be rewritten. A state that exists already keeps its columns.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ Kept = Mapping[str, tuple[Column, ...]]
 
 
 def without_dead_columns(steps: Sequence[Step], there: Kept | None = None) -> tuple[Step, ...]:
-    """The same steps, saving only what is read. What they were estimated to cost stays: it is no less than they do.
+    """The same steps, saving only what is read. Their estimated costs stay, as upper bounds.
 
-    `there` are the columns of states that are there already and that the steps read, at least some of.
+    `there` are the columns of existing states that the steps read.
     """
     wide = {step.name: len(step.relation.columns) for step in steps}
     read = columns_read(steps, there)
@@ -37,9 +36,9 @@ def without_dead_columns(steps: Sequence[Step], there: Kept | None = None) -> tu
 
 
 def columns_read(steps: Sequence[Step], there: Kept | None = None) -> dict[str, tuple[Column, ...]]:
-    """Which columns of each saved relation go into an answer, by whichever way; one, where only rows are counted.
+    """The columns of each saved relation that an answer needs, directly or not; one column if only rows are counted.
 
-    Of a state that is there, all that it has count as read, so that what grows from it has them too.
+    All columns of an existing state count as read, so that the states that grow from it have them too.
     """
     saved = {step.name: step for step in steps if step.query is None}
     read: dict[str, set[Column]] = {name: set(step.by) for name, step in saved.items()}
@@ -59,7 +58,7 @@ def columns_read(steps: Sequence[Step], there: Kept | None = None) -> dict[str, 
 
 
 def _grown_with(step: Step, read: Mapping[str, set[Column]]) -> Columns:
-    """The columns that a step has in common with what is read of the state that it adds rows to."""
+    """The columns of a step that are read from the state to which it appends rows."""
     sources = {column: grown_from(step.relation, frozenset((column,))) for column in step.relation.columns}
     return frozenset(c for c, of in sources.items() if of is not None and of[1] <= read.get(of[0], set()))
 
@@ -76,18 +75,18 @@ def _narrowed(step: Step, kept: Kept) -> Step:
 
 
 def _over_fewer(relation: Relation, kept: Kept, done: dict[int, Relation] | None = None) -> Relation:
-    """The relation over narrower states; who takes all that is left of one need not say so."""
-    known = {} if done is None else done
-    if id(relation) not in known:
+    """The relation over narrower states; a projection that takes all columns of one is removed."""
+    narrowed = {} if done is None else done
+    if id(relation) not in narrowed:
         if isinstance(relation, Scan):
             columns = kept.get(relation.table.name)
-            found = relation if columns is None else state_source(relation.table.name, columns)
+            copy = relation if columns is None else state_source(relation.table.name, columns)
         else:
-            found = relation.with_inputs(*(_over_fewer(below, kept, known) for below in relation.inputs))
-            if isinstance(found, Project) and isinstance(found.input, Scan) and _takes_all(found, found.input):
-                found = found.input
-        known[id(relation)] = found
-    return known[id(relation)]
+            copy = relation.with_inputs(*(_over_fewer(below, kept, narrowed) for below in relation.inputs))
+            if isinstance(copy, Project) and isinstance(copy.input, Scan) and _takes_all(copy, copy.input):
+                copy = copy.input
+        narrowed[id(relation)] = copy
+    return narrowed[id(relation)]
 
 
 def _takes_all(above: Project, scan: Scan) -> bool:

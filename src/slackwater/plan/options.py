@@ -1,4 +1,4 @@
-"""Everything that steers a planning problem beside the query and the data: one frozen value."""
+"""The options of planning, as one frozen value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from slackwater.time.timeline import Timeline
 
 @dataclass(frozen=True)
 class Options:
-    """Everything that steers a planning problem beside the query and the data."""
+    """All settings of a planning problem beside the queries and the statistics."""
 
     methods: tuple[str, ...] | None = None
     disable: tuple[str, ...] = ()
@@ -25,25 +25,25 @@ class Options:
     objective: Objective | None = None
     budget: Budget = field(default_factory=Budget)
     score: Score = in_order_of_demand
-    """Which form is explored next, the least first: it matters where the budget is small."""
+    """Which form is explored next, the least first; matters only if the budget is too small."""
     exact: bool = False
-    """Whether the statistics are the truth, so that what they call empty is empty."""
+    """Whether the statistics are exact, so that a table without rows is known to be empty."""
     measure: Measure | None = None
-    """Counts rows instead of estimating them, where the data is at hand."""
+    """Counts rows instead of estimating them, if the data is available."""
     history: History = ()
-    """What earlier cycles have counted: estimates are corrected by it."""
+    """Row counts of earlier cycles, which correct estimates."""
     keeping: bool = False
-    """Whether every query must use changing rows of an earlier run, even where batch is cheaper: to compare."""
+    """Whether every query must use changing rows of an earlier run even if batch is cheaper; for comparisons."""
     sharing: bool = True
-    """Whether parts that are used more than once may be computed once: to compare."""
+    """Whether parts that are used more than once may be computed once; for comparisons."""
     check_memo: bool = False
-    """Whether the memo's invariants are checked after every firing: for tests."""
+    """Whether the memo's invariants are checked after every firing; for tests."""
 
     @property
     def rules(self) -> RuleBook:
-        """The rules in force. A name that is wrong is refused here."""
+        """The enabled rules. An unknown name raises an error."""
         return RuleBook.of(self.methods, self.disable, self.extra_rules)
 
     def objective_of(self, timeline: Timeline) -> Objective:
-        """The objective that was asked for, or the sum of each run's cost at its price."""
+        """The chosen objective; by default the weighted sum of the runs' costs."""
         return self.objective or WeightedSum(timeline.weights)

@@ -1,8 +1,8 @@
-"""What a schedule has behind it when the rest is planned anew: the runs that are done, and the states they have left.
+"""The past of a schedule when the rest is planned again: the completed runs, and the states that they saved.
 
-A state that is there is offered to the search as a view that costs nothing to make and something to load. The steps of
-the runs that are done stay in the new plan as they were: they say what the states are, and how to compute one again
-that is lost. Decision 21 says more.                                                          [Tempura §7, Beanstalk §7]
+The search can use an existing state like a materialized view: it costs nothing to compute and something to load. The
+steps of completed runs stay in the new plan unchanged: they define the states, and how to recompute one that is lost.
+See decision 21.                                                                              [Tempura §7, Beanstalk §7]
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from slackwater.time.forms import Form, GroupId, GroupLeaf
 
 @dataclass(frozen=True)
 class Past:
-    """A plan that was followed for some runs; `rows` has the states of these that are there, and how large each is."""
+    """A plan with some completed runs; `rows` has the existing states and their row counts."""
 
     plan: Plan
     done: int
@@ -29,33 +29,33 @@ class Past:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """What was done."""
+        """The steps of the completed runs."""
         return tuple(step for step in self.plan.steps if step.run <= self.done)
 
     @property
     def states(self) -> tuple[Step, ...]:
-        """The steps whose states are there."""
+        """The steps whose states exist."""
         return tuple(s for s in self.steps if s.purpose is Purpose.STATE and s.name in self.rows)
 
     def kept(self, memo: Memo) -> dict[Key, Step]:
-        """The cells that the states hold, as far as this memo has them and their rows are settled."""
+        """The cells of the states, as far as this memo has them and recomputing them would give the same rows."""
         identities = Identities(memo)
-        found: dict[Key, Step] = {}
+        cells: dict[Key, Step] = {}
         for step in self.states:
             cell = identities.cell(step.identity) if step.identity is not None else None
             if cell is not None and is_settled(memo, cell.form):
-                found[cell, step.run] = step
-        return found
+                cells[cell, step.run] = step
+        return cells
 
     def sizes(self, kept: Mapping[Key, Step]) -> dict[Cell, float]:
-        """The rows of these cells, counted."""
+        """The counted rows of these cells."""
         return {cell: self.rows[step.name] for (cell, _), step in kept.items()}
 
 
 def is_settled(memo: Memo, form: Form) -> bool:
-    """Whether a form would come out the same if it were computed again, so that it fits whatever else is computed now.
+    """Whether computing a form again would give the same rows, so that it is consistent with new computations.
 
-    Partial aggregates are of use to nobody but their own aggregate, which may add up in any order.
+    Partial aggregates count as settled: only their own aggregate reads them, and it may add up in any order.
     """
     group = memo[form.group]
     own = form.partial and isinstance(group.expressions[0], Aggregate)
@@ -63,7 +63,7 @@ def is_settled(memo: Memo, form: Form) -> bool:
 
 
 def _is_unstable_below(memo: Memo, group: GroupId, seen: set[GroupId]) -> bool:
-    """Whether anything that a group is written with may come out differently."""
+    """Whether any part of a group's first expression may differ when it is computed again."""
     for leaf in memo[group].expressions[0].inputs:
         if isinstance(leaf, GroupLeaf) and leaf.group not in seen:
             seen.add(leaf.group)

@@ -1,8 +1,8 @@
 """A plan: P1 … Pk, each a list of steps, with every save and load explicit.
 
-A step computes one relation from sources and from what earlier steps left, and either saves it as a state, keeps it for
-the rest of its run, or delivers it. Its relation is ordinary algebra over scans: a person can read it, and the compiler
-needs to know nothing of time.
+A step computes one relation from sources and from the results of earlier steps, and either saves it as a state, keeps
+it for the rest of its run, or delivers it. Its relation is ordinary algebra over scans, so that people can read it and
+the compiler needs no notion of time.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from slackwater.rows.feedback import Subject
 from slackwater.search.objective import Vector
 
 ONLY: Final = ""
-"""The name of a query that is the only one: it needs none."""
+"""The name of the query if there is only one."""
 
 
 class Purpose(StrEnum):
-    """What becomes of a step's rows."""
+    """Where a step's rows go."""
 
     STATE = "save"
     """Kept for later runs."""
@@ -48,33 +48,33 @@ class Step:
     cost: float
     query: Query | None = None
     size: float = 0.0
-    """The bytes of what it saves."""
+    """The bytes that it saves."""
     benefit: float = 0.0
-    """What the plan would cost more, by its objective, if this were not saved."""
+    """By how much the plan would cost more, by its objective, if this were not saved."""
     answers: str = ONLY
     """The query whose answer it delivers."""
     by: tuple[Column, ...] = ()
-    """The columns by whose hash a state is laid out, where readers save an exchange by that."""
+    """The columns by whose hash a state is partitioned, if that saves its readers an exchange."""
     identity: Identity | None = None
-    """What is saved, in lasting words: a later planning finds it again by them."""
+    """The identity of the state, by which later planning finds it."""
     subject: Subject | None = None
-    """What it computes, told so that other plans know it again."""
+    """The subject of the step, by which other plans recognize it."""
     by_history: float = 1.0
-    """By what factor earlier cycles have corrected its rows."""
+    """The factor by which row counts of earlier cycles have corrected its rows."""
     bill: Bill = NOTHING
-    """What the whole statement costs by the built-in rates, with all that it reads and writes; empty if not known."""
+    """The cost of the whole statement by the built-in rates, reads and writes included; empty if not known."""
     entering: float = 0.0
-    """The rows that it was expected to read."""
+    """The expected number of rows that it reads."""
     passing: tuple[tuple[str, float], ...] = ()
-    """What share of its input each filter, join and aggregate was expected to leave: see `rows/recorded`."""
+    """The expected selectivity of each filter, join and aggregate: see `rows/recorded`."""
 
     def reads(self) -> tuple[str, ...]:
-        """Names of the tables and states it scans."""
+        """The names of the tables and states that it scans."""
         return tuple(dict.fromkeys(n.table.name for n in self.relation.walk() if isinstance(n, Scan)))
 
 
 def grown_from(relation: Relation, columns: frozenset[Column]) -> tuple[str, frozenset[Column]] | None:
-    """The state that a relation only adds rows to, and what some of its columns are called there."""
+    """The state to which a relation only appends rows, and some of its columns under the state's names."""
     if not isinstance(relation, Union) or not isinstance(first := relation.branches[0], Scan):
         return None
     names = relation.renaming(0)
@@ -93,7 +93,7 @@ def answer_of(query: str) -> str:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to do at each run, what it costs by estimate, and what the batch plan would cost."""
+    """The steps of each run, their estimated costs, and those of the batch plan."""
 
     times: tuple[str, ...]
     steps: tuple[Step, ...]
@@ -106,9 +106,9 @@ class Plan:
     limits: tuple[str, ...] = ()
     weights: Vector = ()
     factors: Bill = EVEN
-    """The prices that it was made with, in parts of the built-in ones."""
+    """The prices that it was made with, relative to the built-in ones."""
     unit: Unit = Unit.CPU
-    """What its costs count."""
+    """The unit of its costs."""
 
     def __str__(self) -> str:
         from slackwater.plan.explain import explain
@@ -147,13 +147,13 @@ class Plan:
 
     def serves(self, step: Step) -> tuple[str, ...]:
         """The queries whose answers a step goes into, directly or through others."""
-        found, waiting = {step.name: step}, [step]
+        steps, waiting = {step.name: step}, [step]
         while waiting:
             name = waiting.pop().name
-            new = {reader.name: reader for reader in self.steps if name in reader.reads() and reader.name not in found}
-            found |= new
+            new = {reader.name: reader for reader in self.steps if name in reader.reads() and reader.name not in steps}
+            steps |= new
             waiting += new.values()
-        served = {each.answers for each in found.values() if each.purpose is Purpose.OUTPUT}
+        served = {reader.answers for reader in steps.values() if reader.purpose is Purpose.OUTPUT}
         return tuple(query for query in self.queries if query in served)
 
     @property

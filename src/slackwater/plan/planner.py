@@ -1,7 +1,7 @@
 """The planner: queries, statistics, a timeline and an objective in; a plan out.
 
-One frozen `Options` says everything that can be set. The steps: memo → explore → choose and share → build. All
-deliveries, of all runs and all queries, are planned together: what one computes is there for the others.
+All settings are in one frozen `Options`. The steps: memo → explore → choose and share → build. All deliveries, of all
+runs and all queries, are planned together, so that each can use what the others compute.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NO_ROWS: Mapping[Cell, float] = {}
 
 @dataclass(frozen=True)
 class Exploration:
-    """Some queries, and a memo with all that the rules find for them."""
+    """Some queries, and a memo with all alternatives that the rules find for them."""
 
     queries: Mapping[str, Query]
     memo: Memo
@@ -59,7 +59,7 @@ class Exploration:
 
 @dataclass
 class Planning:
-    """A finished planning problem: the plan, and what was found on the way."""
+    """A solved planning problem: the plan, the memo and the trace of the search."""
 
     plan: Plan
     memo: Memo
@@ -80,7 +80,7 @@ def plan_query(
     options: Options | None = None,
     past: Past | None = None,
 ) -> Planning:
-    """The best plan for a canonical query over a schedule, or over what is left of one."""
+    """The best plan for a canonical query over a schedule, or over the rest of one."""
     return plan_queries({ONLY: query}, statistics, timeline, options, past)
 
 
@@ -92,10 +92,10 @@ def plan_queries(
     options: Options | None = None,
     past: Past | None = None,
 ) -> Planning:
-    """The best plan for several canonical queries together: they share what they have in common.
+    """The best plan for several canonical queries together; they share common parts.
 
-    With a `past`, the rest of a schedule is planned: what its runs have left can be loaded, and they stay in the plan
-    as they were. The timeline's first runs are those of the past.
+    With a `past`, the rest of a schedule is planned: the states of its completed runs can be loaded, and they stay
+    in the plan unchanged. They are the first runs of the timeline.
     """
     settings = options or Options()
     return choose_plan(explore(queries, statistics, settings), statistics, timeline, settings, past)
@@ -152,10 +152,10 @@ def text_cost(
     options: Options | None = None,
     past: Past | None = None,
 ) -> float:
-    """What Spark would take for queries as they are written, each by itself: to be held against a plan's rank.
+    """The cost of the queries' own texts on Spark, each alone, for comparison with a plan's rank.
 
-    Spark orders joins, though not by size. Nothing else of what we try is done to a text. Only its batch answers are
-    priced, so no plan is made.
+    Spark reorders joins, though not by size, and does none of our other rewrites. Only the batch answers are priced; no
+    plan is made.
     """
     others = tuple(rule.name for rule in RELATIONAL_RULES if rule is not enumerate_join_orders)
     as_written = replace(options or Options(), methods=(), disable=others)
@@ -166,7 +166,7 @@ def text_cost(
 def _text_cost(
     queries: Mapping[str, Query], statistics: Statistics, timeline: Timeline, settings: Options, rest: _Rest
 ) -> float:
-    """What batch would cost if its statements were one text; see `as_text`."""
+    """The cost of batch if its statements were one query text; see `as_text`."""
     exploration = explore(queries, statistics, settings)
     cells = _cells(exploration.memo, statistics, settings)
     objective = checked(settings.objective_of(timeline), timeline.last)
@@ -182,7 +182,7 @@ def _text_cost(
 
 
 def _cells(memo: Memo, statistics: Statistics, settings: Options, counted: Mapping[Cell, float] = NO_ROWS) -> Cells:
-    """The cells of a memo and how large each is, be it counted or estimated."""
+    """The cells of a memo, with counted or estimated rows."""
     return Cells(
         memo,
         statistics,
@@ -194,7 +194,7 @@ def _cells(memo: Memo, statistics: Statistics, settings: Options, counted: Mappi
 
 
 def _deliveries(exploration: Exploration, cells: Cells, timeline: Timeline, done: int) -> tuple[Delivery, ...]:
-    """What is to be delivered after the runs that are done."""
+    """The deliveries after the completed runs."""
     return tuple(
         Delivery((cells.cell(root, run), run), run, name, exploration.queries[name])
         for run in sorted(timeline.deliver)
@@ -205,7 +205,7 @@ def _deliveries(exploration: Exploration, cells: Cells, timeline: Timeline, done
 
 @dataclass(frozen=True)
 class _Rest:
-    """What is to be planned: from which run on, with which cells at hand, after which steps."""
+    """The rest of a schedule: its first run, the existing cells, and the completed steps."""
 
     run: int
     kept: Mapping[Key, Step]
@@ -216,19 +216,19 @@ class _Rest:
         return Start(self.run, frozenset(self.kept))
 
     def there(self, steps: Sequence[Step]) -> dict[str, tuple[Column, ...]]:
-        """The columns of the states at hand that some steps read."""
+        """The columns of the existing states that some steps read."""
         read = {name for step in steps for name in step.reads()}
         return {step.name: step.relation.columns for step in self.kept.values() if step.name in read}
 
     def lacking(self, steps: Sequence[Step]) -> set[str]:
-        """The states at hand of which some steps read columns that were left out when they were saved."""
+        """The existing states that lack columns which some steps read."""
         there = self.there(steps)
         read = columns_read(steps, there)
         return {name for name, columns in there.items() if not set(read[name]) <= set(columns)}
 
 
 def explore(queries: Mapping[str, Query], statistics: Statistics, settings: Options) -> Exploration:
-    """All that the rules find for some queries."""
+    """Explores some queries: all alternatives that the rules find."""
     started = time.thread_time()
     memo, roots = seeded_memo(queries, statistics)
     trace, rules = Trace(), settings.rules
@@ -243,7 +243,7 @@ def explore(queries: Mapping[str, Query], statistics: Statistics, settings: Opti
 
 @dataclass(frozen=True)
 class _Written:
-    """A plan as steps, each with its bill, and what it costs."""
+    """A plan as steps, each with its bill, and its cost."""
 
     choices: dict[Key, Choice]
     steps: tuple[Step, ...]
@@ -259,7 +259,7 @@ def _cheapest(plans: Iterable[_Written], objective: Objective) -> _Written:
 def _written(
     chosen: ProposedPlan, *, cells: Cells, model: CostModel, objective: Objective, rest: _Rest, runs: int
 ) -> _Written:
-    """A plan's steps, with states that are partitioned as their readers need them; every cost is that of statements."""
+    """A plan's steps, with states partitioned as their readers need; all costs are those of statements."""
     saved = saved_cells(chosen.choices, chosen.deliveries, chosen.shared)
     worth = {key: chosen.worth.get(key, 0.0) for key in saved}
     choices, deliveries = chosen.choices, chosen.deliveries

@@ -1,8 +1,8 @@
-"""What the rest of a plan costs by what is known now, whenever it was made.
+"""The cost of the rest of a plan by current statistics, whenever the plan was made.
 
-The search prices ways between cells; a plan that is there already is a list of steps. Each is priced as one expression:
-what it reads, how the engine would compute it, what it saves or delivers. Two plans that are priced so, over the same
-statistics, can be compared, be one of them of yesterday's opinion.
+The search prices alternatives of cells; an existing plan is a list of steps. Each step is priced as one statement: its
+reads, its computation, and its write. Two plans priced by the same statistics can be compared, even if one was planned
+with others.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from slackwater.time.version import OLD
 
 
 def rest_cost(plan: Plan, past: Past, memo: Memo, statistics: Statistics, model: CostModel) -> Vector | None:
-    """What each run of a plan that is still to be done costs; None where it reads what the memo does not know."""
+    """The cost of each remaining run of a plan; None if it reads a cell that the memo does not have."""
     return _Pricing(plan, past, memo, statistics, model).rest()
 
 
@@ -36,22 +36,22 @@ class _Pricing:
         self.cells = Cells(memo, statistics, counted=past.sizes(past.kept(memo)))
         self.steps = {step.name: step for step in plan.steps}
         self.estimator = Estimator(self._leaf, self.cells.sizes.essential)
-        self.known = self._sources() | self._saved()
+        self.by_name = self._sources() | self._saved()
 
     def _sources(self) -> dict[str, Cell]:
-        found: dict[str, Cell] = {}
+        sources: dict[str, Cell] = {}
         for group in self.memo:
             scan = self.memo.scan_of(group.id)
             if scan is None:
                 continue
             whole = self.memo.snapshot(group.id, group.tables)
             if group.is_static:
-                found[scan.table.name] = Cell(whole, 0)
+                sources[scan.table.name] = Cell(whole, 0)
                 continue
             change = self.memo.delta(group.id, OLD, group.tables)
-            found |= {snapshot_name(scan.table.name, run): Cell(whole, run) for run in range(len(self.plan.times) + 1)}
-            found |= {change_name(scan.table.name, run): Cell(change, run) for run in self.plan.runs}
-        return found
+            sources |= {snapshot_name(scan.table.name, run): Cell(whole, run) for run in (0, *self.plan.runs)}
+            sources |= {change_name(scan.table.name, run): Cell(change, run) for run in self.plan.runs}
+        return sources
 
     def _saved(self) -> dict[str, Cell]:
         identities = Identities(self.memo)
@@ -60,7 +60,7 @@ class _Pricing:
 
     def _leaf(self, relation: Relation) -> Estimate:
         assert isinstance(relation, Scan)
-        rows = self.cells.estimate(self.known[relation.table.name])
+        rows = self.cells.estimate(self.by_name[relation.table.name])
         return rows.counted()
 
     def rest(self) -> Vector | None:
@@ -68,7 +68,7 @@ class _Pricing:
         total: Vector = (0.0,) * runs
         for step in self.plan.steps:
             if step.run > self.past.done:
-                if not {step.name, *step.reads()} <= {*self.known, *self._answers}:
+                if not {step.name, *step.reads()} <= {*self.by_name, *self._answers}:
                     return None
                 total = add(total, at(step.run, self._price(step), runs))
         return total
@@ -80,25 +80,25 @@ class _Pricing:
     def _price(self, step: Step) -> float:
         scans = dict.fromkeys(node for node in step.relation.walk() if isinstance(node, Scan))
         partitioned: dict[Relation, Columns] = {s: frozenset(by) for s in scans if (by := self._by(s.table.name))}
-        loads = tuple((self.known[s.table.name].form, self._leaf(s)) for s in scans if s.table.name in self.steps)
-        saves = None if step.purpose is Purpose.OUTPUT else self.known[step.name].form
+        loads = tuple((self.by_name[s.table.name].form, self._leaf(s)) for s in scans if s.table.name in self.steps)
+        saves = None if step.purpose is Purpose.OUTPUT else self.by_name[step.name].form
         own = self.model.compute(step.relation, self.estimator) + sum(map(self._scanned, scans))
         statement = Statement(step.relation, self._rows(step), own, loads, saves)
         pricing = self.model.pricing(statement, partitioned.__contains__)
         return pricing.bill(partitioned, by_key=bool(step.by)).times(self.model.factors).total
 
     def _rows(self, step: Step) -> Rows:
-        """What every part of a step is expected to have; of what it saves the cell decides."""
+        """The estimates of every part of a step; that of what it saves is the cell's."""
         if step.purpose is Purpose.OUTPUT:
             return self.estimator
-        whole = self.cells.estimate(self.known[step.name])
+        whole = self.cells.estimate(self.by_name[step.name])
         return lambda relation: whole if relation is step.relation else self.estimator(relation)
 
     def _by(self, name: str) -> tuple[Column, ...]:
         return self.steps[name].by if name in self.steps else ()
 
     def _scanned(self, scan: Scan) -> float:
-        cell = self.known[scan.table.name]
+        cell = self.by_name[scan.table.name]
         if scan.table.name in self.steps or self.cells.is_empty(cell):
             return 0.0
         return self.model.scan(cell.form, self.cells.estimate(cell))

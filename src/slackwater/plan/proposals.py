@@ -1,4 +1,4 @@
-"""The plans that the search proposes: which of them is best, the price of their statements decides."""
+"""The plans that the search proposes; the price of their statements decides which is best."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 
 from slackwater.plan.build import Delivery
 from slackwater.plan.options import Options
-from slackwater.search.choose import Choice, Chooser, Computed, Forced, Given
+from slackwater.search.choose import Choice, Chooser, Computed, Existing, Forced
 from slackwater.search.objective import early_is_best
 from slackwater.search.price_list import Counted, PriceList
 from slackwater.search.share import Sharing
@@ -26,7 +26,7 @@ def open_space(
     counted: Counted = Counted.ALL,
     start: Start | None = None,
 ) -> Chooser:
-    """Everything that could compute the deliveries, with its costs; nothing is shared yet."""
+    """The space of all plans for the deliveries, with costs; nothing is shared yet."""
     objective = settings.objective_of(timeline)
     early = early_is_best(objective)
     space = Space(prices, timeline, batch=batch, counted=counted, early_is_best=early, start=start)
@@ -61,20 +61,20 @@ def proposals(
     open_with = partial(open_space, prices, deliveries, timeline, settings, batch=batch, start=start)
     chooser = open_with()
     sharing = _shared(chooser, settings)
-    free = _made(chooser, sharing, deliveries, {})
+    free = _proposed(chooser, sharing, deliveries, {})
     others = []
     tables = prices.cells.memo.tables.names
-    if any(settings.model.cannot_send(prices.cells.table(name).total) for name in tables):
+    if any(settings.model.exceeds_broadcast(prices.cells.table(name).total) for name in tables):
         bounded = open_with(counted=Counted.STATES)
-        others.append(_made(bounded, _shared(bounded, settings), deliveries, {}))
+        others.append(_proposed(bounded, _shared(bounded, settings), deliveries, {}))
     if not batch and (forced := _forced(chooser, free.choices, deliveries)):
-        keeping = _made(chooser, sharing, deliveries, forced)
+        keeping = _proposed(chooser, sharing, deliveries, forced)
         return (keeping,) if settings.keeping else (free, keeping, *others)
     return (free, *others)
 
 
 def _shared(chooser: Chooser, settings: Options) -> Sharing:
-    """What is worth sharing, and what must be, shared."""
+    """Shares the nodes that are worth it, and those that must be shared."""
     sharing = Sharing(chooser)
     if settings.sharing:
         sharing.run()
@@ -82,21 +82,21 @@ def _shared(chooser: Chooser, settings: Options) -> Sharing:
     return sharing
 
 
-def _made(
+def _proposed(
     chooser: Chooser, sharing: Sharing, deliveries: tuple[Delivery, ...], forced: Mapping[int, Forced]
 ) -> ProposedPlan:
-    """What a chooser has found, and some nodes as they are forced to be."""
+    """The plan of a chooser, with some nodes forced."""
     space, roots = chooser.space, chooser.roots
     choices = chooser.choices(forced)
     suppliers = [root if root in forced else chooser.supplier(root) for root in roots]
-    made = tuple(replace(d, key=space[number].key) for d, number in zip(deliveries, suppliers, strict=True))
+    supplied = tuple(replace(d, key=space[number].key) for d, number in zip(deliveries, suppliers, strict=True))
     shared = frozenset(space[number].key for number in chooser.shared if space[number].key in choices)
     worth = {space[number].key: benefit for number, benefit in sharing.worth().items()}
-    return ProposedPlan(choices, made, shared, worth)
+    return ProposedPlan(choices, supplied, shared, worth)
 
 
 def _forced(chooser: Chooser, choices: Mapping[Key, Choice], deliveries: tuple[Delivery, ...]) -> dict[int, Forced]:
-    """The nodes by which every query that keeps nothing keeps something."""
+    """The forced nodes by which every query without a state uses one."""
     space, forced = chooser.space, dict[int, Forced]()
     for name in dict.fromkeys(delivery.name for delivery in deliveries):
         own = [root for delivery, root in zip(deliveries, chooser.roots, strict=True) if delivery.name == name]
@@ -106,12 +106,12 @@ def _forced(chooser: Chooser, choices: Mapping[Key, Choice], deliveries: tuple[D
 
 
 def _keeps(choices: Mapping[Key, Choice], delivered: list[Key]) -> bool:
-    """Whether any run loads changing rows of an earlier one on the way to what is delivered."""
+    """Whether the deliveries need a state with changing rows of an earlier run."""
     below, waiting = set(delivered), list(delivered)
     while waiting:
         key = waiting.pop()
         for source in choices[key].inputs:
-            is_state = isinstance(choices[source].how, Computed) or choices[source].how is Given.KEPT
+            is_state = isinstance(choices[source].how, Computed) or choices[source].how is Existing.KEPT
             if source[1] < key[1] and source[0].interval > 0 and is_state:
                 return True
             if source not in below:

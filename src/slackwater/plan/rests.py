@@ -11,32 +11,32 @@ Row = tuple[str, str, str]
 
 
 def side_by_side(before: Plan, after: Plan, done: int) -> str:
-    """As a text: a block of lines for every time, the plan in force on the left."""
+    """As text: a block of lines for each time, the current plan on the left."""
     table: list[Row] = [("", "plan in force", "planned now"), *rest_rows(before, after, done)]
     widths = [max(len(row[i]) for row in table) for i in range(3)]
     return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table)
 
 
 def rest_rows(before: Plan, after: Plan, done: int) -> list[Row]:
-    """The same as rows: a time, and on either side one thing that is done then."""
-    found: list[Row] = []
+    """As rows: a time, and one action of each plan at that time."""
+    rows: list[Row] = []
     for time in _merged(before.times[done:], after.times[done:]):
         left, right = (_done_at(plan, time, done) for plan in (before, after))
         for number, (one, other) in enumerate(zip_longest(left, right, fillvalue="")):
-            found.append(("" if number else time, one, other))
-    return found
+            rows.append(("" if number else time, one, other))
+    return rows
 
 
 def _merged(before: Sequence[str], after: Sequence[str]) -> list[str]:
-    """The times of both, each in its order; those of one that the other has not stand before the next common one."""
-    found: list[str] = []
+    """The times of both, in order; a time of only one of them comes before the next common one."""
+    times: list[str] = []
     waiting = list(after)
     for time in before:
         if time in waiting:
-            found += waiting[: waiting.index(time)]
+            times += waiting[: waiting.index(time)]
             waiting = waiting[waiting.index(time) + 1 :]
-        found.append(time)
-    return [*found, *waiting]
+        times.append(time)
+    return [*times, *waiting]
 
 
 def _done_at(plan: Plan, time: str, done: int) -> list[str]:
@@ -46,10 +46,10 @@ def _done_at(plan: Plan, time: str, done: int) -> list[str]:
     states = {state.name: state for state in plan.states}
     loaded = dict.fromkeys(name for step in steps for name in step.reads() if name in states)
     lines = [f"load {name}" for name in loaded if states[name].run < plan.times.index(time) + 1]
-    return [*lines, *(_told(step) for step in steps)] or ["nothing"]
+    return [*lines, *(_action(step) for step in steps)] or ["nothing"]
 
 
-def _told(step: Step) -> str:
+def _action(step: Step) -> str:
     match step.purpose:
         case Purpose.OUTPUT:
             return f"deliver {answer_of(step.answers)}"

@@ -1,4 +1,4 @@
-"""The memo that a search begins with: the queries as they are written, and which of its forms answers each."""
+"""The initial memo of a search: the queries as they are written, and the form that answers each."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from slackwater.time.forms import Form
 from slackwater.time.version import ChangingTables
 
 DEEP = 10_000
-"""Calls in calls that a search may need: relations are walked recursively."""
+"""The recursion limit of a search: relations are traversed recursively."""
 
 
 def seeded_memo(queries: Mapping[str, Query], statistics: Statistics) -> tuple[Memo, dict[str, Form]]:
-    """The queries' relations as they are written, and the form that answers each query."""
+    """A memo of the queries' relations, and the form that answers each query."""
     sys.setrecursionlimit(max(sys.getrecursionlimit(), DEEP))
     scans = [node for query in queries.values() for node in query.relation.walk() if isinstance(node, Scan)]
     tables = sorted({scan.table.name for scan in scans if scan.table.changing})
@@ -28,7 +28,7 @@ def seeded_memo(queries: Mapping[str, Query], statistics: Statistics) -> tuple[M
 
 
 def _looked_up(queries: Mapping[str, Query]) -> set[str]:
-    """Tables by which rows of others are matched or padded: brought up to date before the others."""
+    """Tables on the right side of outer, semi or anti joins: versions advance by these first."""
     sides: list[Relation] = []
     for node in (node for query in queries.values() for node in query.relation.walk()):
         if isinstance(node, Join) and node.kind is not JoinKind.INNER:

@@ -1,9 +1,9 @@
-"""States by key: how states are partitioned is decided once it is known which states there are and who reads them.
+"""States partitioned by key: decided for the whole plan, once its states and their readers are known.
 
-A state can be saved partitioned by the hash of a key, at a price; then a reader that needs equal keys together, or both
-sides of a join where the key's hash puts them, need not move it. Every step that reads states says how these must be
-partitioned to spare it an exchange, the demands of the way that brings most are met, and so on until nothing more pays.
-A state that grows by rows only is partitioned as the one it grows from. See decision 19. [Tempura §2.2(3)]
+A state can be saved partitioned by the hash of a key, at a price; then a reader that groups or joins by this key needs
+no exchange. Every step states the partitionings of its inputs that would save it an exchange. The most profitable of
+these demands is met first, and so on until none pays. A state to which rows are only appended is partitioned like the
+state that it grows from. See decision 19. [Tempura §2.2(3)]
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from slackwater.plan.plan import Purpose, Step, grown_from
 from slackwater.search.objective import Objective, Vector, add, at
 
 ENOUGH = 0.99
-"""What a plan's rank must come down to for a state by key: estimates are no finer, and plain files are simpler."""
+"""A state is partitioned by key only if the plan's rank falls to this share or less: plain files are simpler."""
 
 Partitioning = Mapping[str, Columns]
-"""The columns by whose hash states are partitioned, by name; the others are not."""
+"""The columns by whose hash states are partitioned, by the state's name; other states are not partitioned."""
 
 
 @dataclass(frozen=True)
 class PricedStep:
-    """A step, the states that it reads, and what it costs however these are partitioned."""
+    """A step, the states that it reads, and its cost for any partitioning of these."""
 
     step: Step
     states: Mapping[str, Relation]
@@ -43,7 +43,7 @@ class PricedStep:
         return self.pricing.bill(leaves, by_key=self.step.name in partitioning)
 
     def wishes(self) -> Iterator[dict[str, Columns]]:
-        """How states would have to be partitioned for each way that is cheaper then."""
+        """The partitionings of states that would make the step cheaper."""
         names = {leaf: name for name, leaf in self.states.items()}
         for demands in self.pricing.demands():
             asked = [(names[leaf], required.columns) for leaf, required in demands]
@@ -53,7 +53,7 @@ class PricedStep:
 
 @dataclass(frozen=True)
 class StatesByKey:
-    """The steps of a plan as statements, and the states by key that earlier runs have left."""
+    """The steps of a plan as statements, and the partitioned states that earlier runs have saved."""
 
     steps: Mapping[str, tuple[Step, Statement]]
     there: Iterable[Step]
@@ -62,11 +62,11 @@ class StatesByKey:
     _prices: dict[tuple[str, frozenset[tuple[str, Columns]]], float] = field(default_factory=dict)
 
     def best(self, objective: Objective) -> Partitioning:
-        """How it pays most to partition states; those that are there are partitioned already."""
+        """The most profitable partitioning of states; existing states keep theirs."""
         chosen: Partitioning = {step.name: frozenset(step.by) for step in self.there}
         rank = objective.rank(self.cost(chosen))[0]
         while True:
-            wider = [more for wish in self._wishes if (more := self._together(chosen, wish)) is not None]
+            wider = [more for wish in self._wishes if (more := self._combined(chosen, wish)) is not None]
             ranks = [objective.rank(self.cost(more))[0] for more in wider]
             if min(ranks, default=rank) >= ENOUGH * rank:
                 return chosen
@@ -74,7 +74,7 @@ class StatesByKey:
             chosen = wider[ranks.index(rank)]
 
     def cost(self, partitioning: Partitioning) -> Vector:
-        """What each run costs: the price of every statement."""
+        """The cost of each run: the sum of its statements' prices."""
         total: Vector = (0.0,) * self.runs
         for priced in self.priced:
             total = add(total, at(priced.step.run, self._price(priced, partitioning), self.runs))
@@ -106,8 +106,8 @@ class StatesByKey:
     def _wishes(self) -> list[dict[str, Columns]]:
         return [wish for priced in self.priced for wish in priced.wishes()]
 
-    def _together(self, chosen: Partitioning, wish: Partitioning) -> Partitioning | None:
-        """The one and the other, and what states grow from; None where a state would need two partitionings."""
+    def _combined(self, chosen: Partitioning, wish: Partitioning) -> Partitioning | None:
+        """Both combined, also for the states that these grow from; None if a state would need two partitionings."""
         union = dict(chosen)
         waiting = list(wish.items())
         while waiting:

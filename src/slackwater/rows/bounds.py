@@ -1,7 +1,7 @@
-"""How many rows a relation has at most, from what its inputs have at most: for whoever needs certainty.
+"""Upper bounds of row counts, from the upper bounds of inputs: for decisions that must be safe.
 
-A filter may let everything pass, and rows of a join may multiply unless a key forbids it. Whatever is counted when a
-bound is asked for bounds itself: sources that have arrived, states that were saved.
+A filter may keep all rows, and a join may multiply rows unless a key prevents it. A counted relation, such as a source
+that has arrived or a saved state, is its own bound.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from slackwater.rows.estimate import Estimate
 
 
 def most_rows(node: Relation, inputs: Sequence[Estimate]) -> float:
-    """The most rows that an operator can have over bounded inputs; infinite where nothing is sure."""
+    """The most rows that an operator can have over bounded inputs; infinite if there is no bound."""
     most = [below.most for below in inputs]
     match node:
         case Values():
@@ -52,12 +52,12 @@ def _most_of_join(join: Join, left: Estimate, right: Estimate) -> float:
 
 
 def _is_unique(join: Join, side: Relation, rows: Estimate) -> bool:
-    """Whether no row of the other side meets more than one row of this one."""
+    """Whether no row of the other side matches more than one row of this side."""
     return bool(rows.keys) and rows.is_unique(_matched(join, side))
 
 
 def _matched(join: Join, side: Relation) -> frozenset[Column]:
-    """The columns of a side that the condition pins for each row of the other; found once and kept with the join."""
+    """The columns of a side that the condition fixes for each row of the other; cached on the join."""
     kept: dict[bool, frozenset[Column]] = join.__dict__.setdefault("_matched", {})
     left = side is join.left
     if left not in kept:
@@ -66,9 +66,9 @@ def _matched(join: Join, side: Relation) -> frozenset[Column]:
 
 
 def most_changes(node: Relation, changes: Sequence[Estimate], after: Sequence[Estimate], *, retracts: bool) -> float:
-    """The most rows that a change of an operator can have, from those of its inputs and from what these are after it.
+    """The most rows that a delta of an operator can have, from the deltas of its inputs and their later versions.
 
-    Each input that moves meets the others as they are, one input after the other.
+    Each delta of an input is joined with the full versions of the others, one input after the other.
     """
     total = 0.0
     for number, change in enumerate(changes):

@@ -1,7 +1,7 @@
 """How many rows an operator has, from its inputs: the same formulas for versions of relations and for delta trees.
 
-Joins have |L||R|/D rows, D being the domain of the join key. A row stays without partner with chance 1 − d/D, d being
-the keys on the other side; at random that is (1 − p)^|R|. Groups: values of the keys, never more than rows.
+A join has |L||R|/D rows, D being the domain of the join key. A row is unmatched with probability 1 − d/D, d being the
+keys on the other side; at random that is (1 − p)^|R|. Groups: the values of the keys, at most the number of rows.
                                                                               [Selinger et al. 79, Tang et al. 2020]
 """
 
@@ -39,46 +39,46 @@ from slackwater.rules.intra.merges import COPY
 GENERATED_ROWS = 3.0
 
 Essential = Mapping[tuple[Column, ...], tuple[Column, ...]]
-"""Of a list of grouping keys, those that determine the others."""
+"""For each list of grouping keys, those that determine the others."""
 
 
 Factor = Callable[[Relation], float]
-"""By how much an operator's rows are more, or fewer, than its formula says."""
+"""The ratio of an operator's rows to the result of its formula."""
 
 
 Expected = Callable[[Relation, Sequence[Estimate], Estimate], Estimate]
-"""An operator's rows, from its inputs and from what its formula says."""
+"""An operator's rows, from its inputs and from the result of its formula."""
 
 
-def as_the_formula_says(_: Relation) -> float:
+def uncorrected(_: Relation) -> float:
     return 1.0
 
 
 @dataclass(eq=False)
 class Estimator:
-    """Estimates expressions over leaves that `leaf` knows; each expression is worked out once."""
+    """Estimates expressions over leaves, which `leaf` estimates; each expression is estimated once."""
 
     leaf: Callable[[Relation], Estimate]
     essential: Essential = field(default_factory=dict)
-    factor: Factor = as_the_formula_says
-    """By how much an operator has more rows than its formula says: see `feedback`."""
+    factor: Factor = uncorrected
+    """The correction of an operator's formula: see `feedback`."""
     expected: Expected | None = None
-    """What is expected of an operator whatever its formula says: see `recorded`."""
-    _known: dict[Relation, Estimate] = field(default_factory=dict, repr=False)
+    """An estimate that overrides an operator's formula: see `recorded`."""
+    _estimates: dict[Relation, Estimate] = field(default_factory=dict, repr=False)
 
     def of(self, relation: Relation) -> Estimate:
-        known = self._known.get(relation)
-        if known is None:
+        estimate = self._estimates.get(relation)
+        if estimate is None:
             if relation.inputs or isinstance(relation, Values):
                 inputs = [self.of(below) for below in relation.inputs]
-                known = self._of(relation)
+                estimate = self._of(relation)
                 if self.expected is not None:
-                    known = self.expected(relation, inputs, known)
-                known.most = most_rows(relation, inputs)
+                    estimate = self.expected(relation, inputs, estimate)
+                estimate.most = most_rows(relation, inputs)
             else:
-                known = self.leaf(relation)
-            self._known[relation] = known
-        return known
+                estimate = self.leaf(relation)
+            self._estimates[relation] = estimate
+        return estimate
 
     __call__ = of
 
@@ -169,20 +169,20 @@ class Estimator:
     def _(self, relation: Generate) -> Estimate:
         below = self.of(relation.input)
         times = 1.0 if relation.names == (COPY,) else GENERATED_ROWS * self.factor(relation)
-        made = frozenset(relation.names)
+        computed = frozenset(relation.names)
 
         def find(column: Column) -> Spread | None:
-            return None if column in made else below.spread(column)
+            return None if column in computed else below.spread(column)
 
         return Estimate(below.rows * times, find, below.whole * times, below.keys, below.kept)
 
     @_of.register
     def _(self, relation: Window) -> Estimate:
         below = self.of(relation.input)
-        made = frozenset(column for column, _ in relation.calls)
+        computed = frozenset(column for column, _ in relation.calls)
 
         def find(column: Column) -> Spread | None:
-            return None if column in made else below.spread(column)
+            return None if column in computed else below.spread(column)
 
         return Estimate(below.rows, find, below.whole, below.keys, below.kept)
 
@@ -204,25 +204,25 @@ def _joined(join: Join, left: Estimate, right: Estimate, met: JoinSelectivity) -
 
 
 def group_count(keys: Iterable[Column], below: Estimate) -> float:
-    """Groups: the most spread key in full, each further one with less weight, never more than rows.
+    """The number of groups: the key with the most values counts in full, each further one less; at most the rows.
 
-    Keys of one table have no more combinations than it has rows: an item has one brand, class and name. Those of
-    different tables are independent as long as every combination has its share of the rows.
+    Keys of one table have at most as many combinations as it has rows: an item has one brand, class and name. Keys of
+    different tables are independent as long as there are enough rows for every combination.
     """
-    found = list(keys)
+    columns = list(keys)
     if below.rows <= 0.0:
         return 0.0
-    if len(found) == 1:
-        spread = below.spread(found[0])
+    if len(columns) == 1:
+        spread = below.spread(columns[0])
         null = 1.0 if spread.nulls > 0.0 else 0.0
         return min(below.rows, max(1.0, spread.values) + null)
-    values = list(_combinations(found, below))
+    values = list(_combinations(columns, below))
     independent = min(math.prod(values), below.rows / EACH)
     return drawn(max(independent, 1.0 / backed_off(1.0 / count for count in values)), below.rows)
 
 
 def _combinations(keys: list[Column], below: Estimate) -> Iterator[float]:
-    """Values of keys, those of one base table together; a column met twice is that of another copy of its table."""
+    """Numbers of values of keys, combined by base table; a column's second occurrence is another copy of it."""
     tables: dict[tuple[str, int], list[Column]] = {}
     met: Counter[tuple[str, str]] = Counter()
     for key in keys:
@@ -238,10 +238,10 @@ def _combinations(keys: list[Column], below: Estimate) -> Iterator[float]:
 
 
 def _call_spread(call: AggregateCall, below: Estimate, groups: float) -> Spread | None:
-    """How an aggregate lies over its groups: sums and counts about their means, extremes within the range below.
+    """The distribution of an aggregate over its groups: sums and counts around their means, extremes within the range.
 
-    Group sizes are taken as Poisson, values as uniform between bounds that are known. Counts are whole, within four
-    deviations.
+    Group sizes are assumed to be Poisson, values uniform between known bounds. Counts are whole numbers, within four
+    standard deviations.
     """
     size = below.rows / groups if groups > 0.0 else 1.0
     values = max(1.0, groups**0.75)
@@ -251,10 +251,10 @@ def _call_spread(call: AggregateCall, below: Estimate, groups: float) -> Spread 
         return Spread(values, values, bell=(size, deviation), guessed=True)
     column = call.arguments[0].column if len(call.arguments) == 1 else None
     spread = below.spread(column) if column is not None else None
-    known = moments(spread) if spread is not None else None
-    if spread is None or known is None:
+    mean_and_variance = moments(spread) if spread is not None else None
+    if spread is None or mean_and_variance is None:
         return None
-    mean, variance = known
+    mean, variance = mean_and_variance
     match call.function:
         case "sum":
             deviation = math.sqrt(size * (variance + mean * mean))
@@ -286,7 +286,7 @@ def _paired(
     left_alone: float | None = None,
     right_alone: float | None = None,
 ) -> Estimate:
-    """Rows of pairs, and of one or both sides those without a partner, padded with nulls."""
+    """Matching pairs, and the unmatched rows of one or both sides, padded with NULLs."""
     rows = inner + (left_alone or 0.0) + (right_alone or 0.0)
     left_kept = met.left_hit if left_alone is None else 1.0
     right_kept = met.right_hit if right_alone is None else 1.0
@@ -297,12 +297,12 @@ def _paired(
 
     def find(column: Column) -> Spread:
         if column in join.left.columns:
-            found = left.spread(column).thinned(left.rows, left_kept)
-            return _padded(found if left_alone is not None else _met(found, met_values.get(column)), left_padded)
-        found = right.spread(column).thinned(right.rows, right_kept)
-        return _padded(found if right_alone is not None else _met(found, met_values.get(column)), right_padded)
+            spread = left.spread(column).thinned(left.rows, left_kept)
+            return _padded(spread if left_alone is not None else _met(spread, met_values.get(column)), left_padded)
+        spread = right.spread(column).thinned(right.rows, right_kept)
+        return _padded(spread if right_alone is not None else _met(spread, met_values.get(column)), right_padded)
 
-    # A side whose rows do not multiply keeps its keys.
+    # If each row matches at most one of the other side, the side keeps its keys.
     keys = (left.keys if met.left_single else ()) + (right.keys if met.right_single else ())
     sides = ((left, met.left_single, left_kept), (right, met.right_single, right_kept))
     wholes = [side.whole for side, single, _ in sides if single]
@@ -311,13 +311,13 @@ def _paired(
 
 
 def _semi(kept: Estimate, met_values: Mapping[Column, float]) -> Estimate:
-    """The rows of a semi join's left side that are kept."""
+    """The left rows that a semi join keeps."""
     find = kept.spread
-    return replace(kept, find=lambda column: _met(find(column), met_values.get(column)), _known={})
+    return replace(kept, find=lambda column: _met(find(column), met_values.get(column)), _spreads={})
 
 
 def _met(spread: Spread, most: float | None) -> Spread:
-    """A column of which a join leaves so many values at most."""
+    """A column of which a join keeps at most this number of values."""
     return spread if most is None or spread.values <= most else replace(spread, values=most)
 
 
@@ -326,7 +326,7 @@ def _padded(spread: Spread, share: float) -> Spread:
 
 
 def _mixed(parts: list[tuple[float, Spread]]) -> Spread:
-    """One column of several branches: at least the values of the largest, ranges from end to end."""
+    """A column of a union: at least the values of the largest branch; the range covers all branches."""
     rows = sum(r for r, _ in parts)
     spreads = [s for r, s in parts if r > 0.0] or [s for _, s in parts]
     lows, highs = [s.low for s in spreads], [s.high for s in spreads]

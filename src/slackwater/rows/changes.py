@@ -1,12 +1,12 @@
-"""How many rows a delta has: inserts, updates and deletes apart, operator by operator.
+"""How many rows a delta has: inserts, updates and deletes, operator by operator.
 
-A delta belongs to an operator, not to the law that computes it: its size comes from the inputs' changes and from the
-versions before and after, so every alternative of a form is taken to have the same rows. What comes and goes agrees
-with the versions: before + inserts − deletes = after, wherever both are estimated alike.
+The size of a delta depends on the operator, not on the rule that computes it: it follows from the inputs' deltas and
+from the versions before and after, so all alternatives of a form have the same estimate. Deltas agree with versions:
+before + inserts − deletes = after, wherever both are estimated alike.
 
-After InQP §3.2.1, with two differences. There a change is taken row by row, here a run is one change: a group touched
-twice is updated once. And where the paper splits cases (an aggregate is saturated or not; a row matched or not), the
-chance is computed, of which the paper's cases are the ends.                                    [Tang et al. 2020]
+After InQP §3.2.1, with two differences. There a change is taken row by row; here a run is one change, and a group with
+several changed rows is updated once. Where the paper distinguishes cases (an aggregate is saturated or not; a row
+matched or not), the probability is computed; the paper's cases are its limits.                 [Tang et al. 2020]
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from slackwater.rows.join_selectivity import JoinSelectivity, join_selectivity
 
 @dataclass(frozen=True, slots=True)
 class ChangeEstimate:
-    """A relation over a step in time: its versions before and after, and the change between them as rows."""
+    """A relation between two versions: the estimates before and after, and of the delta between them."""
 
     before: Estimate
     after: Estimate
@@ -50,10 +50,10 @@ class ChangeEstimate:
 
 @dataclass(frozen=True, slots=True)
 class SelectivityMatrix:
-    """What becomes of a change behind a filter: of each kind coming in, the share of each kind going out.
+    """The effect of a filter on a delta: for each kind of input change, the share of each kind of output change.
 
-    Without better knowledge from the share `s` of rows that the filter keeps: an update is seen as an update where
-    old and new row pass, and as an insert or delete where only one does.                     [InQP Fig. 3.4]
+    By default it follows from the share `s` of rows that the filter keeps: an update is an update if both the old and
+    the new row pass, and an insert or a delete if only one does.                              [InQP Fig. 3.4]
     """
 
     insert_of_insert: float
@@ -83,7 +83,7 @@ def changes_of(
     essential: Essential,
     factor: float = 1.0,
 ) -> Changes:
-    """The change of an operator, from those of its inputs and its own versions, which a factor has corrected."""
+    """The changes of an operator, from those of its inputs and from its own versions, corrected by `factor`."""
     if not any(step.moves for step in inputs):
         return NO_CHANGES
     match node:
@@ -110,10 +110,10 @@ def changes_of(
 def _aggregate(
     node: Aggregate, below: ChangeEstimate, before: Estimate, after: Estimate, essential: Essential, factor: float
 ) -> Changes:
-    """Touched groups are updated, except those that are new or gone.
+    """Touched groups are updated, except those that are new or deleted.
 
-    A group of n rows goes when all of them do: with chance (d/N)^n if d of N rows go. InQP's saturated case is n ≫ 1,
-    where nothing goes; its other case n = 1, where each delete takes a group.
+    A group of n rows is deleted if all its rows are: with probability (d/N)^n if d of N rows are deleted. InQP's
+    saturated case is n ≫ 1, where no group is deleted; its other case is n = 1, where each delete removes a group.
     """
     if not node.keys:
         return Changes(0.0, 1.0)
@@ -130,10 +130,10 @@ def _aggregate(
 
 
 def touched_groups(node: Aggregate, below: ChangeEstimate, essential: Essential, factor: float = 1.0) -> float:
-    """How many groups a change has rows of.
+    """How many groups a delta has rows of.
 
-    Where there are more or fewer groups than the formula says, its rows are drawn from so many; but rows whose groups
-    come with them are of more or fewer in proportion.
+    `factor` corrects the number of groups from which the delta's rows are drawn. If groups arrive together with their
+    rows, it scales the result instead.
     """
     if not node.keys:
         return 1.0
@@ -147,7 +147,7 @@ def touched_groups(node: Aggregate, below: ChangeEstimate, essential: Essential,
 
 
 def _window(node: Window, below: ChangeEstimate) -> Changes:
-    """Every row of a touched partition is computed anew; all rows, where there is no partition."""
+    """Every row of a touched partition is recomputed; without partition keys, all rows."""
     keys = [c for c in node.calls[0][1].partition if all(c in call.partition for _, call in node.calls)]
     share = _touched_share(keys, below)
     old, new = below.before.rows * share, below.after.rows * share
@@ -188,7 +188,7 @@ def _join(
 
 
 def _inner(left: ChangeEstimate, right: ChangeEstimate, old: JoinSelectivity, new: JoinSelectivity) -> Changes:
-    """Pairs that go are those of rows that go; pairs that come are what is missing to the new version."""
+    """Deleted pairs are those of deleted rows; inserted pairs make up the difference to the new version."""
     pairs_before = left.before.rows * right.before.rows * old.pair
     pairs_after = left.after.rows * right.after.rows * new.pair
     gone_left, gone_right = left.changes.deletes, right.changes.deletes
@@ -200,17 +200,17 @@ def _inner(left: ChangeEstimate, right: ChangeEstimate, old: JoinSelectivity, ne
 
 @dataclass(frozen=True, slots=True)
 class _Flips:
-    """Old left rows that find their first partner, and such that lose their last."""
+    """Old left rows that gain their first partner, and those that lose their last."""
 
-    found: float
+    gained: float
     lost: float
 
 
 def _flips(left: ChangeEstimate, right: ChangeEstimate, old_hit: float, new_hit: float) -> _Flips:
-    """Found: without partner before, with one now. Lost: what is missing to the new version.
+    """Gained: unmatched before, matched now. Lost: the difference to the new version.
 
-    Right inserts find |L| p (1 − p)^|R| partners each in InQP; for all of a run together that is the difference of the
-    chances to be alone.
+    In InQP, each right insert matches |L| p (1 − p)^|R| unmatched rows; for all inserts of a run together, that is the
+    difference of the probabilities to be unmatched.
     """
     if not right.moves:
         return _Flips(0.0, 0.0)
@@ -223,15 +223,15 @@ def _flips(left: ChangeEstimate, right: ChangeEstimate, old_hit: float, new_hit:
     if coming <= 0.0:
         return _Flips(0.0, max(0.0, -net))
     newly = new_hit * _ratio(coming, right.after.rows)
-    found = staying * (1.0 - old_hit) * min(1.0, newly)
-    return _Flips(max(found, net), max(0.0, found - net))
+    gained = staying * (1.0 - old_hit) * min(1.0, newly)
+    return _Flips(max(gained, net), max(0.0, gained - net))
 
 
 def _linear(left: ChangeEstimate, old_share: float, new_share: float, flips: _Flips) -> Changes:
-    """Left rows pass with a chance; flips on the right add and take away."""
+    """Left rows pass with a probability; changes on the right flip old left rows."""
     coming = left.changes
     return Changes(
-        coming.inserts * new_share + flips.found,
+        coming.inserts * new_share + flips.gained,
         coming.updates * new_share,
         coming.deletes * old_share + flips.lost,
     )
@@ -239,27 +239,27 @@ def _linear(left: ChangeEstimate, old_share: float, new_share: float, flips: _Fl
 
 def _unmatched(left: ChangeEstimate, right: ChangeEstimate, old_hit: float, new_hit: float) -> Changes:
     flips = _flips(left, right, old_hit, new_hit)
-    return _linear(left, 1.0 - old_hit, 1.0 - new_hit, _Flips(flips.lost, flips.found))
+    return _linear(left, 1.0 - old_hit, 1.0 - new_hit, _Flips(flips.lost, flips.gained))
 
 
-def _fitting(found: Changes, before: Estimate, after: Estimate) -> Changes:
-    """What comes is what is missing to the new version; where nothing is missing, more goes."""
-    missing = after.rows - before.rows + found.deletes
-    return Changes(max(0.0, missing), found.updates, found.deletes + max(0.0, -missing))
+def _fitting(changes: Changes, before: Estimate, after: Estimate) -> Changes:
+    """Adjusts inserts so that the delta leads to the new version; if they would be negative, deletes grow."""
+    missing = after.rows - before.rows + changes.deletes
+    return Changes(max(0.0, missing), changes.updates, changes.deletes + max(0.0, -missing))
 
 
 def _passing(below: ChangeEstimate, before: Estimate, after: Estimate) -> float:
-    """Rows out for a row in, by the version that has any."""
+    """Output rows per input row, by the version that has rows."""
     return _ratio(after.rows, below.after.rows) or _ratio(before.rows, below.before.rows)
 
 
 def _sum(parts: Iterable[Changes]) -> Changes:
-    found = tuple(parts)
-    return Changes(sum(p.inserts for p in found), sum(p.updates for p in found), sum(p.deletes for p in found))
+    summands = tuple(parts)
+    return Changes(sum(p.inserts for p in summands), sum(p.updates for p in summands), sum(p.deletes for p in summands))
 
 
 def times(changes: Changes, factor: float) -> Changes:
-    """So many times as much of each kind."""
+    """Changes multiplied by a factor."""
     return Changes(changes.inserts * factor, changes.updates * factor, changes.deletes * factor)
 
 

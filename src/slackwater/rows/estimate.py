@@ -1,7 +1,7 @@
-"""What an estimate is: rows, how columns are spread over them, and what of a change comes, changes and goes.
+"""An estimate: the rows of a relation, the distribution of its columns, and the inserts, updates, deletes of a delta.
 
-Columns are asked for one at a time and worked out when asked, down to the statistics of the base table, so an estimate
-of a wide relation costs no more than the columns that matter. Read next: `selectivity` for predicates,
+The distribution of a column is computed when it is first needed, from the statistics of the base table up, so an
+estimate of a wide relation costs no more than the columns that are used. Read next: `selectivity` for predicates,
 `join_selectivity` for join conditions, `cardinality` for operators, `changes` for deltas.
 """
 
@@ -17,19 +17,19 @@ from slackwater.catalog.quantiles import Bounds
 from slackwater.catalog.statistics import Arrival, Frequent
 
 Changes = Arrival
-"""Inserts, updates and deletes of a delta, apart; an update is two rows of a signed delta."""
+"""Inserts, updates and deletes of a delta; an update is two rows of a signed delta."""
 
 NO_CHANGES = Changes(0.0)
 UNKNOWN_VALUES = 200.0
-"""Values of a column of which nothing is known, as PostgreSQL has it."""
+"""The distinct values of a column without statistics, as in PostgreSQL."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArrivalCluster:
-    """Values that come run by run: those of a span of runs are of no other span.
+    """Values that arrive run by run: a value that occurs in one span of runs occurs in no other.
 
-    Columns of one cluster (an order's key and its lines' reference to it) cover the same values in the same runs.
-    `share` is how much of the whole domain the span covers.
+    Columns of one cluster (an order's key and its lines' reference to it) have the same values in the same runs.
+    `share` is the share of the whole domain that the span covers.
     """
 
     name: str
@@ -40,12 +40,12 @@ class ArrivalCluster:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How a column's values lie: how many there are, out of how many, and between which.
+    """The distribution of a column's values: the number of distinct values, their domain, and their range.
 
-    `domain` counts the values that the column could have had if no filter had been there and nothing were still to
-    arrive: what a join partner is drawn from. `frequent` are values with their share of those that are not null,
-    `bounds` are equi-depth; both are empty where they are not known. `bell` is mean and deviation where values lie
-    about a mean, as sums do; `origin` the base table and column it is, `among` the rows of that table over all of time.
+    `domain` counts the values that the column would have without filters, once everything has arrived: join partners
+    are drawn from it. `frequent` are values with their share of those that are not NULL, `bounds` are equi-depth; both
+    are empty if unknown. `bell` is mean and deviation of values that are normally distributed, such as sums; `origin`
+    is the base table and column, `among` the rows of that table once everything has arrived.
     """
 
     values: float
@@ -62,7 +62,7 @@ class Spread:
     among: float | None = None
 
     def thinned(self, rows: float, share: float) -> Spread:
-        """Among a share of so many rows."""
+        """The distribution in a random share of the rows."""
         return replace(self, values=thinned(self.values, rows, share)) if share < 1.0 else self
 
 
@@ -72,12 +72,12 @@ Keys = tuple[frozenset[Column], ...]
 
 @dataclass(eq=False, slots=True)
 class Estimate:
-    """Rows of a relation, and of a change what kinds they are.
+    """The rows of a relation; of a delta also the inserts, updates and deletes.
 
-    `whole` is what the rows would be without filters, over all of time; `kept` the share that filters left; `keys` are
-    column sets known to be unique; `width` the bytes of a row, where more is known than the types say. `most` bounds
-    the rows (see `bounds`); unless it is given, the rows are taken as counted. Of a join, `right_hit` is the share of
-    the right side's rows that meet any of the left side's.
+    `whole` is the number of rows without filters, once everything has arrived; `kept` is the share that filters keep;
+    `keys` are unique column sets; `width` is the bytes of a row, if statistics have it. `most` is the upper bound of
+    the rows (see `bounds`); by default the rows are taken as counted. Of a join, `right_hit` is the share of the right
+    side's rows that match any of the left side's.
     """
 
     rows: float
@@ -89,7 +89,7 @@ class Estimate:
     width: float | None = None
     most: float = -1.0
     right_hit: float = 1.0
-    _known: dict[Column, Spread] = field(default_factory=dict, repr=False)
+    _spreads: dict[Column, Spread] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if self.most < 0.0:
@@ -98,27 +98,27 @@ class Estimate:
             self.whole = self.rows
 
     def spread(self, column: Column) -> Spread:
-        """How a column is spread; a guess where nothing is known."""
-        known = self._known.get(column)
-        if known is None:
-            found = self.find(column) if self.find is not None else None
-            known = found if found is not None else guess(self.rows)
-            self._known[column] = known
-        return known
+        """The distribution of a column; a guess if there are no statistics."""
+        spread = self._spreads.get(column)
+        if spread is None:
+            computed = self.find(column) if self.find is not None else None
+            spread = computed if computed is not None else guess(self.rows)
+            self._spreads[column] = spread
+        return spread
 
     def values(self, column: Column) -> float:
-        """Distinct values of a column: at least one, never more than rows."""
+        """Distinct values of a column: at least one, at most the number of rows."""
         return max(1.0, min(self.spread(column).values, self.rows))
 
     def is_unique(self, columns: frozenset[Column]) -> bool:
         return any(key <= columns for key in self.keys)
 
     def counted(self) -> Estimate:
-        """The same rows once they are there to be counted, as those of a state are: they bound themselves."""
+        """The same rows as if counted, like those of a saved state: they are their own bound."""
         return self if self.most == self.rows else replace(self, most=self.rows)
 
     def share(self, rows: float) -> Estimate:
-        """So many of these rows, drawn without looking."""
+        """A random sample of this number of rows."""
         rows = max(0.0, min(rows, self.rows))
         part = rows / self.rows if self.rows > 0 else 0.0
         return Estimate(
@@ -127,17 +127,17 @@ class Estimate:
 
 
 Rows = Callable[[Relation], Estimate]
-"""What a relation, and every part of it, is estimated to have."""
+"""The estimate of a relation, and of every part of it."""
 
 
 def guess(rows: float) -> Spread:
-    """A column of which nothing is known: few values to group by, many to be joined by."""
+    """A column without statistics: few values for grouping, many for joining."""
     domain = max(1.0, rows) ** 0.75
     return Spread(min(UNKNOWN_VALUES, domain), domain, guessed=True)
 
 
 def thinned(values: float, rows: float, share: float) -> float:
-    """How many of the values are still there among a share of the rows: V (1 − (1 − s)^(n/V)).        [Yao 77]"""
+    """How many of the values occur in a random share of the rows: V (1 − (1 − s)^(n/V)).        [Yao 77]"""
     if share >= 1.0 or values <= 0.0:
         return values
     if share <= 0.0:
@@ -146,7 +146,7 @@ def thinned(values: float, rows: float, share: float) -> float:
 
 
 def unthinned(values: float, rows: float, share: float) -> float:
-    """How many values there are among all rows, if so many were found in a share of them: `thinned` backwards."""
+    """How many values all rows have, if a share of them has this number: the inverse of `thinned`."""
     if share >= 1.0 or share <= 0.0 or values <= 0.0:
         return values
     least, most = values, max(values, rows)
@@ -160,14 +160,14 @@ def unthinned(values: float, rows: float, share: float) -> float:
 
 
 def drawn(values: float, times: float) -> float:
-    """How many of the values are drawn at least once in so many draws: V (1 − (1 − 1/V)^n).       [Cárdenas 75]"""
+    """How many of the values occur at least once in this number of draws: V (1 − (1 − 1/V)^n).       [Cárdenas 75]"""
     if values <= 1.0:
         return min(1.0, times)
     return min(times, -values * math.expm1(times * math.log1p(-1.0 / values)))
 
 
 def none_of(share: float, rows: float) -> float:
-    """The chance that a row matches none of so many, if each matches with this chance: (1 − p)^n."""
+    """The probability that a row matches none of `rows`, if it matches each with probability `share`: (1 − p)^n."""
     if rows <= 0.0 or share <= 0.0:
         return 1.0
     return math.exp(rows * math.log1p(-share)) if share < 1.0 else 0.0

@@ -1,14 +1,14 @@
-"""What earlier cycles have shown of sizes, and how estimates are corrected by it.
+"""Row counts of earlier cycles, and the corrections of estimates that follow from them.
 
-Steps are counted when they are executed. What they count is told by *subject*: the identity of a relation, in which
-form, at which run. What is learned of it is not a number of rows, which changes every day, but by what factor an
-operator's own formula is off: a filter's share, a join's matches, the number of groups. So a correction holds for
-larger and smaller inputs and flows to everything above. Read next: `learning`, which finds the factors.
+The rows of every executed step are counted, by *subject*: the identity of a relation, the form, the run. What is
+learned is not a number of rows, which changes every day, but the factor by which an operator's formula is wrong: of a
+filter's selectivity, a join's matches, the number of groups. So a correction holds for larger and smaller inputs and
+applies to everything above. Read next: `learning`, which finds the factors.
 
-    with nothing seen, every factor is one, and every estimate is what the formulas say.
+    Without row counts, every factor is 1, and every estimate is that of the formulas.
 
-The same operator elsewhere is a relative: the same tests, condition or grouping keys, for a filter also with more
-tests. Over the same tables it is corrected alike, over others by the square root.
+A relative of an operator has the same predicates, condition or grouping keys, for a filter also more predicates. Over
+the same tables it gets the same correction, over other tables its square root.
                                                                           [Tang et al. 2020, Stillger et al. 2001]
 """
 
@@ -27,7 +27,7 @@ from slackwater.time.forms import Form, GroupId, Kind
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a step computes, whatever the plan: a relation by its identity, a form, and the changing tables at its ends.
+    """What a step computes, independent of the plan: a relation's identity, a form, its versions by changing tables.
 
     `interval` is the run whose change it is, or after which a version stands; 0 for what never changes.
     """
@@ -48,7 +48,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class RowCount:
-    """A subject and the rows that were counted of it."""
+    """A subject and its counted rows."""
 
     subject: Subject
     rows: float
@@ -56,17 +56,17 @@ class RowCount:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A cycle that was executed, in full or so far: what arrived at each run, and what its steps counted."""
+    """An executed cycle, complete or not: what arrived at each run, and the row counts of its steps."""
 
     arrivals: Mapping[str, tuple[Arrival, ...]]
-    seen: tuple[RowCount, ...]
+    counts: tuple[RowCount, ...]
 
 
 History = tuple[Day, ...]
 """Earlier cycles, the latest last."""
 
 Operator = tuple[str, frozenset[str]]
-"""What relatives have in common: a kind of operator, and the texts of its tests or keys."""
+"""What relatives have in common: a kind of operator, and the texts of its predicates or keys."""
 
 
 FILTER = "filter"
@@ -74,14 +74,14 @@ FILTER = "filter"
 
 @dataclass(eq=False)
 class Corrections:
-    """Factors of a memo's groups: for their versions, and for their changes beside that."""
+    """Factors of a memo's groups: for their versions, and additional ones for their deltas."""
 
     identities: RowIdentities
     sizes: dict[GroupId, float] = field(default_factory=dict)
     changes: dict[GroupId, float] = field(default_factory=dict)
     _alike: dict[tuple[Operator, frozenset[str]], float] = field(default_factory=dict)
     _elsewhere: dict[Operator, float] = field(default_factory=dict)
-    _found: dict[Relation, float] = field(default_factory=dict)
+    _by_node: dict[Relation, float] = field(default_factory=dict)
 
     @staticmethod
     def none(memo: Memo) -> Corrections:
@@ -92,16 +92,16 @@ class Corrections:
 
     def of_group(self, group: GroupId) -> float:
         """For the versions of a group: its own factor, else that of its relatives."""
-        known = self.sizes.get(group)
-        if known is not None:
-            return known
+        factor = self.sizes.get(group)
+        if factor is not None:
+            return factor
         return self._relative(self.identities.memo[group].expressions[0]) if self._elsewhere else 1.0
 
     def of(self, node: Relation) -> float:
         """For an operator of an expression over forms, by its relatives.
 
-        How many groups a change touches is decided by its rows rather than by how many groups there are; and partial
-        rows that are merged have been corrected themselves.
+        The groups of a delta depend on its rows rather than on the number of groups; and partial aggregates that are
+        merged have been corrected already.
         """
         if not self._elsewhere:
             return 1.0
@@ -115,7 +115,7 @@ class Corrections:
         return self.changes.get(group, 1.0)
 
     def with_relatives(self, *, keep: bool = False) -> Corrections:
-        """What was learned of groups said of their relatives as well; of the groups themselves only if it is kept."""
+        """Corrections of the groups' relatives; with `keep`, also those of the groups themselves."""
         alike: dict[tuple[Operator, frozenset[str]], list[float]] = {}
         for group, factor in sorted(self.sizes.items()):
             node = self.identities.memo[group].expressions[0]
@@ -133,27 +133,27 @@ class Corrections:
         )
 
     def _relative(self, node: Relation) -> float:
-        known = self._found.get(node)
-        if known is None:
-            known = self._found[node] = self._by_relatives(node)
-        return known
+        factor = self._by_node.get(node)
+        if factor is None:
+            factor = self._by_node[node] = self._by_relatives(node)
+        return factor
 
     def _by_relatives(self, node: Relation) -> float:
-        operator = self._known(operator_of(node))
+        operator = self._closest(operator_of(node))
         if operator is None:
             return 1.0
         return self._alike.get((operator, self.identities.tables(node)), self._elsewhere[operator])
 
-    def _known(self, operator: Operator | None) -> Operator | None:
-        """The operator itself or, of a filter, the one that has most of its tests and no other."""
+    def _closest(self, operator: Operator | None) -> Operator | None:
+        """The operator itself or, for a filter, the one with the largest subset of its predicates."""
         if operator is None or operator in self._elsewhere or operator[0] != FILTER:
             return operator if operator in self._elsewhere else None
-        within = [known for known in self._elsewhere if known[0] == FILTER and known[1] < operator[1]]
-        return max(within, key=lambda known: (len(known[1]), sorted(known[1])), default=None)
+        within = [other for other in self._elsewhere if other[0] == FILTER and other[1] < operator[1]]
+        return max(within, key=lambda other: (len(other[1]), sorted(other[1])), default=None)
 
 
 def operator_of(node: Relation) -> Operator | None:
-    """What relatives of an operator have in common; None where its rows follow from its inputs'."""
+    """What relatives of an operator have in common; None if its rows follow from its inputs."""
     match node:
         case Filter():
             return FILTER, _plain(texts_of(node.predicate))

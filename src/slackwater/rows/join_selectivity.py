@@ -1,7 +1,7 @@
-"""What share of pairs of rows a join condition keeps, and which rows find a partner at all.
+"""Join selectivity: the share of pairs that a join condition keeps, and the share of rows that have a partner.
 
-Two rows match with chance 1/D, D being the domain of the join key; what is known of ranges, of keys of several columns,
-of frequent values and of rows that arrive together makes that finer.                          [Selinger et al. 79]
+Two rows match with probability 1/D, D being the domain of the join key. Ranges, keys of several columns, frequent
+values and rows that arrive together refine that.                                              [Selinger et al. 79]
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from slackwater.rows.selectivity import backed_off, select, spread_of
 from slackwater.rows.skew import pair_share
 
 UNFILTERED = 0.99
-"""A relation that has more of its rows than this counts as whole."""
+"""A relation that keeps more than this share of its rows counts as unfiltered."""
 PART = 0.5
-"""Values that lie in no more than this part of a range are a part of it that questions may be about."""
+"""Values within at most this share of a range count as a part that a query may select."""
 APART = 0.01
-"""How much is left of a match between values that come at different runs."""
+"""The factor for matches between values that arrive at different runs."""
 
 Pairs = list[tuple[Scalar, Scalar]]
 
 
 @dataclass(frozen=True, slots=True)
 class JoinSelectivity:
-    """The chance that a pair of rows meets the condition, and that a row has at least one partner on the other side.
+    """The probability that a pair of rows matches, and that a row has at least one partner on the other side.
 
-    A side is `single` where no row of it has more than one partner.
+    A side is `single` if none of its rows has more than one partner.
     """
 
     pair: float
@@ -42,9 +42,9 @@ class JoinSelectivity:
     right_single: bool = False
 
     def times(self, factor: float, kind: JoinKind, left: Estimate, right: Estimate) -> JoinSelectivity:
-        """So many times as many matches, of an anti join so many times as many rows without one.
+        """Matches multiplied by a factor; for an anti join, unmatched rows multiplied by it.
 
-        No row matches more often than always, and no row of a single side more than one.
+        Probabilities stay at most 1, and a row of a single side has at most one partner.
         """
         if factor == 1.0:
             return self
@@ -59,7 +59,7 @@ class JoinSelectivity:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """A join condition taken apart: pairs of expressions to be equal, left and right, and what else is asked."""
+    """A join condition in parts: pairs of left and right expressions that must be equal, and other conjuncts."""
 
     left: frozenset[Column]
     pairs: Pairs
@@ -67,9 +67,9 @@ class _Parts:
 
 
 def _parts(join: Join) -> _Parts:
-    """The parts of a join's condition; worked out once and kept with it."""
-    known = join.__dict__.get("_parts")
-    if not isinstance(known, _Parts):
+    """The parts of a join's condition; cached on the join."""
+    parts = join.__dict__.get("_parts")
+    if not isinstance(parts, _Parts):
         own = frozenset(join.left.columns)
         pairs: Pairs = []
         rest: list[Scalar] = []
@@ -82,8 +82,8 @@ def _parts(join: Join) -> _Parts:
                 pairs.append((other, one))
             else:
                 rest.append(part)
-        known = join.__dict__["_parts"] = _Parts(own, pairs, tuple(rest))
-    return known
+        parts = join.__dict__["_parts"] = _Parts(own, pairs, tuple(rest))
+    return parts
 
 
 def has_equality(join: Join) -> bool:
@@ -92,17 +92,17 @@ def has_equality(join: Join) -> bool:
 
 
 def key_values(join: Join, left: Estimate, right: Estimate) -> dict[Column, float]:
-    """How many values a join leaves of columns that it equates: no more than either side has."""
-    found: dict[Column, float] = {}
+    """How many values a join keeps of the columns that it equates: at most those of either side."""
+    values: dict[Column, float] = {}
     for one, other in _parts(join).pairs:
         if one.column is not None and other.column is not None:
             least = min(left.values(one.column), right.values(other.column))
-            found[one.column] = found[other.column] = least
-    return found
+            values[one.column] = values[other.column] = least
+    return values
 
 
 def join_selectivity(join: Join, left: Estimate, right: Estimate) -> JoinSelectivity:
-    """The chance that a pair of rows matches, and that a row of one side matches any of the other."""
+    """The selectivity of a join over its estimated inputs."""
     parts = _parts(join)
     rest = 1.0
     if parts.rest:
@@ -122,9 +122,9 @@ def _side_by_side(left: Estimate, right: Estimate, left_columns: frozenset[Colum
 
 
 def _equal_pairs(pairs: Pairs, left: Estimate, right: Estimate) -> tuple[float, float, bool, bool]:
-    """The chance that all pairs are equal, by mean and by larger domain, and of which side they hold a key.
+    """The probability that all pairs are equal, by mean and by larger domain, and whether they hold a key of each side.
 
-    Pairs of columns of the same two tables are one key of several columns; others are independent of each other.
+    Pairs of columns of the same two tables are one key of several columns; other pairs are independent.
     """
     share = reach = 1.0
     for key in _by_tables(pairs, left, right):
@@ -144,10 +144,10 @@ def _plain(keys: Iterable[Scalar]) -> frozenset[Column]:
 
 
 def _by_tables(pairs: Pairs, left: Estimate, right: Estimate) -> list[Pairs]:
-    """Pairs that may be one key; a column met twice is that of another copy of its table."""
+    """Pairs that may be one key; a second occurrence of a column is another copy of its table."""
     if len(pairs) == 1:
         return [pairs]
-    found: dict[tuple[str, str], Pairs] = {}
+    by_tables: dict[tuple[str, str], Pairs] = {}
     alone: list[Pairs] = []
     met: set[tuple[str, str, str]] = set()
     for one, other in pairs:
@@ -156,24 +156,24 @@ def _by_tables(pairs: Pairs, left: Estimate, right: Estimate) -> list[Pairs]:
             alone.append([(one, other)])
         else:
             met |= {("left", *a), ("right", *b)}
-            found.setdefault((a[0], b[0]), []).append((one, other))
-    return [*found.values(), *alone]
+            by_tables.setdefault((a[0], b[0]), []).append((one, other))
+    return [*by_tables.values(), *alone]
 
 
 def _key_share(pairs: Pairs, left: Estimate, right: Estimate) -> tuple[float, float]:
-    """1 / domain, once for pairs and once for rows without a partner.
+    """1 / domain, for matching pairs and for unmatched rows.
 
-    The larger domain holds the smaller. But questions ask for what is there: rows that a filter leaves of the larger
-    side meet more often than chance would have it. Where the smaller side is known to lie in a part of the larger
-    one's range, the question is taken to ask for that part; else pairs are counted by the geometric mean of both
-    domains. A key of several columns has as many values as its table has rows.
+    The larger domain contains the smaller. But queries select existing data: rows that a filter keeps of the larger
+    side match more often than at random. If the smaller side is known to lie in a part of the larger side's range, the
+    filter is assumed to select from that part; else pairs are counted by the geometric mean of both domains. A key of
+    several columns has as many values as its table has rows.
     """
     means: list[float] = []
     leasts: list[float] = []
-    known = apart = together = 1.0
+    not_null = apart = together = 1.0
     for one, other in pairs:
         a, b = spread_of(one, left), spread_of(other, right)
-        known *= (1.0 - a.nulls) * (1.0 - b.nulls)
+        not_null *= (1.0 - a.nulls) * (1.0 - b.nulls)
         size_a, size_b = a.domain, b.domain
         if a.cluster is not None and b.cluster is not None and a.cluster.name == b.cluster.name:
             if _apart(a.cluster, b.cluster):
@@ -196,14 +196,14 @@ def _key_share(pairs: Pairs, left: Estimate, right: Estimate) -> tuple[float, fl
         unique = [side.whole * together for side, columns in sides if side.is_unique(columns)]
         floor = 1.0 / max(1.0, *(unique or (left.whole, right.whole)))
         mean, least = (floor, floor) if unique else (max(mean, floor), max(least, floor))
-    return mean * known * apart, least * known * apart
+    return mean * not_null * apart, least * not_null * apart
 
 
 def _near(larger: Spread, smaller: Spread, rows: float) -> float | None:
-    """How many values of a filtered side lie where the other side has any; None where that is no small part of them.
+    """How many values of a filtered side are within the other side's range; None if that is not a small part of them.
 
-    Sales are of five years, the calendar is of two centuries: who asks for one year asks for one of the five. But who
-    asks for all Novembers has more days left than the five years have, and asks for those of all centuries.
+    Sales cover five years, the calendar two centuries: a query for one year selects one of the five. But a query for
+    all Novembers keeps more days than five years have, so it selects from all of the calendar.
     """
     if larger.low is None or larger.high is None or smaller.low is None or smaller.high is None:
         return None
@@ -220,19 +220,19 @@ def _apart(one: ArrivalCluster, other: ArrivalCluster) -> bool:
 
 
 def _hit(equal: float, rest: float, side: Estimate, keys: list[Scalar]) -> float:
-    """The chance to meet at least one row of a side.
+    """The probability to match at least one row of a side.
 
-    With so many different keys there, one is met with chance d/D. Where only rows are known and keys fall at random,
-    d = D (1 − (1 − 1/D)^n), which is the formula of InQP: none of n rows is met with chance (1 − p)^n.
+    If the side has d of D keys, it is d/D. If only the number of rows is known and keys are random,
+    d = D (1 − (1 − 1/D)^n), which is InQP's formula: no match among n rows has probability (1 − p)^n.
     """
     if side.rows <= 0.0 or equal <= 0.0:
         return 0.0
     spreads = [spread_of(key, side) for key in keys]
     if any(s.guessed for s in spreads):
         return 1.0 - none_of(equal * rest, side.rows)
-    found = min(side.rows, 1.0 / backed_off(1.0 / max(1.0, s.values) for s in spreads))
-    hit = min(1.0, found * equal)
+    distinct = min(side.rows, 1.0 / backed_off(1.0 / max(1.0, s.values) for s in spreads))
+    hit = min(1.0, distinct * equal)
     if hit <= 0.0:
         return 0.0
-    each = side.rows * equal / hit
-    return hit * (1.0 - none_of(rest, max(1.0, each))) if rest < 1.0 else hit
+    matches = side.rows * equal / hit
+    return hit * (1.0 - none_of(rest, max(1.0, matches))) if rest < 1.0 else hit

@@ -1,14 +1,12 @@
-"""From what earlier cycles counted to corrections: the planner's own formulas are asked what they would have said.
+"""From row counts of earlier cycles to corrections: counts are compared with what the formulas give for the same day.
 
-Every counted subject that the memo knows is estimated anew, with the rows that had really arrived on that day and with
-everything below it corrected already. What then is still off is the operator's own doing: its factor. Forecasts that
-were wrong, statistics that have become better since, and corrections that the plan of that day knew are thereby out of
-the account, and nothing is corrected twice.
+Every counted subject that is in the memo is estimated again, with the rows that had really arrived on that day and with
+corrected inputs. The remaining error is that of the operator's own formula: its factor. So wrong forecasts, statistics
+that have improved since, and corrections in the plan of that day have no influence, and nothing is corrected twice.
 
-Of several days the geometric mean counts, each day half as much as the one after it; what few rows say counts little.
-Where only changes were counted, a filter or join is as far off as these were; else a change has a factor of its own
-beside that of the versions. A relation has at least as many rows as groups, or as rows that pass a test, were counted
-above it.
+Several days are combined by the geometric mean; each day weighs half as much as the next one, and few rows weigh
+little. If only deltas were counted, a filter or join gets their factor; else deltas have a factor in addition to that
+of the versions. A relation has at least as many rows as the groups, or the filtered rows, counted above it.
 """
 
 from __future__ import annotations
@@ -26,22 +24,22 @@ from slackwater.time.forms import Form, GroupId, GroupLeaf, Kind
 from slackwater.time.version import OLD
 
 DAYS = 7
-"""So many cycles are looked at, the latest ones."""
+"""How many of the latest cycles are used."""
 AGEING = 0.5
-"""What a day counts against the one after it."""
+"""The weight of a day relative to the next one."""
 DOUBT = 0.1
-"""What the formula itself counts against the last day: a single day is believed, but not quite."""
+"""The weight of the uncorrected formula relative to the last day."""
 MOST = 10_000.0
-"""No factor is larger, and none smaller than one by that."""
+"""The largest factor; the smallest is 1 / MOST."""
 NOTICED = 0.02
-"""Smaller corrections, as a logarithm, are none."""
+"""Smaller corrections, as a logarithm, are ignored."""
 KEY_LIKE = 0.5
-"""A column with this share of different values, or more, has as many more as its table has rows."""
+"""If at least this share of a column's values is distinct, their number grows with the rows of the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """Rows that were counted of a form, on a day; `least` where it has so many or more."""
+    """The counted rows of a form on a day; with `least`, a lower bound."""
 
     day: int
     form: Form
@@ -51,50 +49,50 @@ class _Count:
 
     @property
     def is_version(self) -> bool:
-        """Whether it tells of a version: the first change, from nothing, is one."""
+        """Whether it counts a version: the first delta, from the empty version, is one."""
         return self.form.kind is Kind.SNAPSHOT or (self.interval == 1 and self.form.since == OLD)
 
 
 def learned(memo: Memo, statistics: Statistics, history: History) -> Corrections:
-    """What the last days say of the relations of a memo.
+    """The corrections for a memo that follow from the last days.
 
-    Twice: relatives of what was counted may stand below it, and what is above them is judged after they are known.
+    They are computed twice: relatives of counted operators may be below these, and need their corrections first.
     """
-    known = Corrections.none(memo)
+    corrections = Corrections.none(memo)
     days = history[-DAYS:]
-    counts = _by_group(memo, known, days)
+    counts = _by_group(memo, corrections, days)
     if not counts:
-        return known
+        return corrections
     plain = Sizes(memo, statistics)
     for _ in range(2):
-        known = known.with_relatives()
-        sizes = [plain.on(_as_of(statistics, day), known) for day in days]
-        for group in sorted(counts):  # inputs come before what reads them
-            _Lesson(sizes, group, counts[group]).learn(known)
-    return known.with_relatives(keep=True)
+        corrections = corrections.with_relatives()
+        sizes = [plain.on(_as_of(statistics, day), corrections) for day in days]
+        for group in sorted(counts):  # inputs come first
+            _Lesson(sizes, group, counts[group]).learn(corrections)
+    return corrections.with_relatives(keep=True)
 
 
 # --- what was counted of which group ---------------------------------------------------------------------------------
 
 
-def _by_group(memo: Memo, known: Corrections, days: Sequence[Day]) -> dict[GroupId, list[_Count]]:
-    wanted = {seen.subject.identity for day in days for seen in day.seen}
+def _by_group(memo: Memo, corrections: Corrections, days: Sequence[Day]) -> dict[GroupId, list[_Count]]:
+    wanted = {counted.subject.identity for day in days for counted in day.counts}
     groups: dict[str, list[GroupId]] = {}
     for group in memo if wanted else ():
-        if (identity := known.identities.of(group.id)) in wanted:
+        if (identity := corrections.identities.of(group.id)) in wanted:
             groups.setdefault(identity, []).append(group.id)
-    found: dict[GroupId, list[_Count]] = {}
+    by_group: dict[GroupId, list[_Count]] = {}
     for number, day in enumerate(days):
-        for seen in day.seen:
-            for group_id in groups.get(seen.subject.identity, ()):
-                if (form := _form(memo, group_id, seen.subject)) is not None:
-                    for count in _meant(memo, _Count(number, form, seen.subject.interval, seen.rows)):
-                        found.setdefault(count.form.group, []).append(count)
-    return found
+        for counted in day.counts:
+            for group_id in groups.get(counted.subject.identity, ()):
+                if (form := _form(memo, group_id, counted.subject)) is not None:
+                    for count in _meant(memo, _Count(number, form, counted.subject.interval, counted.rows)):
+                        by_group.setdefault(count.form.group, []).append(count)
+    return by_group
 
 
 def _form(memo: Memo, group: GroupId, subject: Subject) -> Form | None:
-    """The form that a subject is here; None where its tables do not change, or not any more."""
+    """The form of a subject in this memo; None if its tables do not change, or no longer do."""
     home = memo[group]
     if not home.properties.changing_tables.issuperset((*subject.since, *subject.until)):
         return None
@@ -103,7 +101,7 @@ def _form(memo: Memo, group: GroupId, subject: Subject) -> Form | None:
 
 
 def _meant(memo: Memo, count: _Count) -> Iterator[_Count]:
-    """The relations that a count tells of: down to the operator that decides it, and at least so many below that."""
+    """The relations that a count informs: down to the operator that determines it, and lower bounds below that."""
     node = memo[count.form.group].expressions[0]
     match node:
         case Project() | Window() if isinstance(node, Project) or count.form.kind is Kind.SNAPSHOT:
@@ -129,7 +127,7 @@ def _meant(memo: Memo, count: _Count) -> Iterator[_Count]:
 
 
 def _only_fewer(node: Relation, form: Form) -> bool:
-    """Whether an operator's form has no more rows than the same form of its first input."""
+    """Whether an operator's form has at most as many rows as the same form of its first input."""
     match node:
         case Filter():
             return True
@@ -152,20 +150,21 @@ class _Lesson:
     group: GroupId
     counts: Sequence[_Count]
 
-    def learn(self, known: Corrections) -> None:
+    def learn(self, corrections: Corrections) -> None:
         exact = [count for count in self.counts if not count.least and count.form.kind is not Kind.COMPLETION]
         versions = [count for count in exact if count.is_version]
         changes = [count for count in exact if not count.is_version]
         grouping = isinstance(self.sizes[0].memo[self.group].expressions[0], Aggregate)
-        told = versions or ([] if grouping else changes) or [count for count in self.counts if count.least]
-        before = known.of_group(self.group)
-        if told:
-            before = known.sizes[self.group] = self._mean([(count, self._solved(count)) for count in told], before)
+        counts = versions or ([] if grouping else changes) or [count for count in self.counts if count.least]
+        before = corrections.of_group(self.group)
+        if counts:
+            solutions = [(count, self._solved(count)) for count in counts]
+            before = corrections.sizes[self.group] = self._mean(solutions, before)
         if changes:
             rest = [(count, _ratio(count.rows, self._tried(count)(before))) for count in changes]
             factor = self._mean(rest, 1.0)
             if factor != 1.0:
-                known.changes[self.group] = factor
+                corrections.changes[self.group] = factor
 
     def _tried(self, count: _Count) -> Callable[[float], float]:
         sizes = self.sizes[count.day]
@@ -177,11 +176,11 @@ class _Lesson:
             return 1.0
         return solved(tried, count.rows)
 
-    def _mean(self, told: Sequence[tuple[_Count, float]], otherwise: float) -> float:
-        """The mean over days, drawn a little to what would be taken otherwise."""
-        a_day = [sum(count.day == day for count, _ in told) for day in range(len(self.sizes))]
+    def _mean(self, factors: Sequence[tuple[_Count, float]], otherwise: float) -> float:
+        """The mean over days, with `otherwise` as a prior."""
+        a_day = [sum(count.day == day for count, _ in factors) for day in range(len(self.sizes))]
         total, weights = DOUBT * math.log(otherwise), DOUBT
-        for count, factor in told:
+        for count, factor in factors:
             evidence = max(1.0, count.rows, count.rows / factor)
             weight = AGEING ** (len(self.sizes) - 1 - count.day) * evidence / (1.0 + evidence) / a_day[count.day]
             total, weights = total + weight * math.log(factor), weights + weight
@@ -190,7 +189,7 @@ class _Lesson:
 
 
 def solved(tried: Callable[[float], float], rows: float) -> float:
-    """The factor with which a formula says what was counted, or comes as near as it can; less than a row is one row."""
+    """The factor with which a formula gives the counted rows, or comes closest; less than one row counts as one."""
     first = tried(1.0)
     if _ratio(rows, first) == 1.0:
         return 1.0
@@ -205,8 +204,8 @@ def solved(tried: Callable[[float], float], rows: float) -> float:
             low = middle
         else:
             high = middle
-    found = high if rows > first else low
-    return found if _off(tried(found), rows) < _off(first, rows) else 1.0
+    factor = high if rows > first else low
+    return factor if _off(tried(factor), rows) < _off(first, rows) else 1.0
 
 
 def _ratio(counted: float, expected: float) -> float:
@@ -225,17 +224,17 @@ def _within(factor: float) -> float:
 
 
 def _as_of(statistics: Statistics, day: Day) -> dict[str, TableStatistics]:
-    """What would have been known if it had been known what arrives; of runs that have not been, what is expected."""
-    return {name: _with(known, day.arrivals.get(name)) for name, known in statistics.items()}
+    """The statistics with the arrivals of a day; runs that have not happened keep their forecast."""
+    return {name: _with(table, day.arrivals.get(name)) for name, table in statistics.items()}
 
 
-def _with(known: TableStatistics, arrivals: Sequence[Arrival] | None) -> TableStatistics:
+def _with(table: TableStatistics, arrivals: Sequence[Arrival] | None) -> TableStatistics:
     if arrivals is None:
-        return known
-    then = replace(known, arrivals=(*arrivals, *known.arrivals[len(arrivals) :]))
-    if not known.total or not then.total:
+        return table
+    then = replace(table, arrivals=(*arrivals, *table.arrivals[len(arrivals) :]))
+    if not table.total or not then.total:
         return then
-    return replace(then, distinct=_grown(known.distinct, known.total, then.total))
+    return replace(then, distinct=_grown(table.distinct, table.total, then.total))
 
 
 def _grown(distinct: Mapping[str, float], rows: float, then: float) -> dict[str, float]:

@@ -1,8 +1,8 @@
-"""Selectivities that a plan expected, kept with its steps: a run estimates again, over rows that are counted by then.
+"""Selectivities that a plan expected, recorded with its steps: a run estimates again, from counted rows.
 
-When a run is compiled, the rows of its sources and states are known and the statistics of columns are not at hand. What
-share of its input each filter, join and aggregate was expected to leave still holds, so it is recorded by the text of
-its condition, which stays the same in every copy of a relation.
+When a run is compiled, the rows of its sources and states are known, but column statistics are not available. The
+expected selectivity of each filter, join and aggregate still holds. It is recorded by the text of the condition, which
+is the same in every copy of a relation.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from slackwater.rows.cardinality import Estimator
 from slackwater.rows.estimate import Estimate, Rows
 
 Shares = Mapping[str, float]
-"""What share of its input an operator leaves, by `share_name`."""
+"""The share of its input that an operator keeps, by `share_name`."""
 
 UNKNOWN_ROWS = 1_000_000.0
-"""Rows of a source that nobody has counted; they may be any number more."""
+"""The estimate for a source that has not been counted; it has no upper bound."""
 
 
 def condition_text(condition: Scalar) -> str:
-    """A condition by the names of its columns, without what tells copies of them apart."""
+    """A condition with column names instead of ids, so that copies of a relation have equal texts."""
     return condition.show(lambda column: column.name)
 
 
 def share_name(node: Relation) -> str | None:
-    """By what the share of an operator is recorded; None where there is nothing to record."""
+    """The name under which the share of an operator is recorded; None if there is nothing to record."""
     match node:
         case Filter():
             return condition_text(node.predicate)
@@ -48,7 +48,7 @@ def _met_name(join: Join) -> str:
 
 
 def shares_of(relation: Relation, rows: Rows) -> dict[str, float]:
-    """The shares to record of a relation; of two operators that read alike, that of the one which leaves more."""
+    """The shares of a relation to record; of two operators with equal names, the larger one."""
     shares: dict[str, float] = {}
     for name, share in _shares(relation, rows):
         shares[name] = max(shares.get(name, 0.0), share)
@@ -67,14 +67,14 @@ def _shares(relation: Relation, rows: Rows) -> Iterator[tuple[str, float]]:
 
 
 def _rows_before(node: Relation, inputs: Sequence[Estimate]) -> float:
-    """The rows that a share is of: of an inner or full join those of the larger side, else those of the first input."""
+    """The denominator of a share: the larger side of an inner or full join, else the first input."""
     if isinstance(node, Join) and node.kind in (JoinKind.INNER, JoinKind.FULL):
         return max(side.rows for side in inputs)
     return inputs[0].rows
 
 
 def counted_rows(counts: Mapping[str, float], shares: Shares) -> Rows:
-    """Estimates over counted sources and states, as a plan's shares have it."""
+    """Estimates from counted sources and states and the recorded shares of a plan."""
 
     def leaf(relation: Relation) -> Estimate:
         keys = properties(relation).keys

@@ -1,8 +1,8 @@
-"""What share of rows a predicate keeps; `join_selectivity` says what share of pairs a join condition does.
+"""The selectivity of predicates: the share of rows that a predicate keeps. `join_selectivity` is for join conditions.
 
-Equality keeps 1/V, a range its part of the column's range, a list its length over V, unless more is known of a
-column's values (`cost.skew`); a test for null keeps the share of nulls. Several ranges of one column are one range.
-Several equalities are seldom independent: the sharpest counts in full, the next by its square root, then its fourth
+Equality keeps 1/V, a range its part of the column's range, a list its length over V, unless there are statistics of a
+column's values (`skew`); IS NULL keeps the share of NULLs. Several ranges of one column are one range. Several
+equalities are seldom independent: the most selective counts in full, the next by its square root, then its fourth
 root, and so on.                                                         [Selinger et al. 79; back-off after SQL Server]
 """
 
@@ -48,14 +48,14 @@ PREFIX = 0.05
 CONTAINS = 0.1
 DATES_A_YEAR = 365.25
 EACH = 8.0
-"""Rows for each combination of values, from which on columns are taken to be independent."""
+"""Columns are taken to be independent if there are at least this many rows per combination of values."""
 
 
 # --- expressions -----------------------------------------------------------------------------------------------------
 
 
 def spread_of(scalar: Scalar, below: Estimate) -> Spread:
-    """How the values of an expression are spread."""
+    """The distribution of an expression's values."""
     if (column := scalar.column) is not None:
         return below.spread(column)
     if (most := most_values(scalar)) is not None:
@@ -84,17 +84,17 @@ def _years(dates: Spread) -> Spread:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The share of rows a predicate keeps, and what it says of single columns."""
+    """The share of rows that a predicate keeps, and the distributions of the columns that it restricts."""
 
     share: float
     narrowed: dict[Column, Spread]
 
 
 def select(predicate: Scalar, below: Estimate) -> Selection:
-    """What a conjunction of tests keeps.
+    """The selectivity of a conjunction.
 
-    Columns whose values can be combined in fewer ways than there are rows, by far, are taken to be independent: every
-    month of every year is in the calendar. Others depend on each other, as a brand does on its category.
+    Columns with far fewer combinations of values than there are rows are taken to be independent: every month of every
+    year is in the calendar. Others are taken to depend on each other, as a brand does on its category.
     """
     ranges: dict[Column, Range] = {}
     equal: list[float] = []
@@ -112,9 +112,9 @@ def select(predicate: Scalar, below: Estimate) -> Selection:
                 assert value.column is not None
                 assert isinstance(low, float)
                 assert isinstance(high, float)
-                found = ranges.setdefault(value.column, Range())
-                found.meet(Sign.AT_LEAST, low)
-                found.meet(Sign.AT_MOST, high)
+                span = ranges.setdefault(value.column, Range())
+                span.meet(Sign.AT_LEAST, low)
+                span.meet(Sign.AT_MOST, high)
             case Comparison(value, Sign.EQUAL, constant):
                 spread = spread_of(value, below)
                 combinations *= math.inf if spread.guessed else max(1.0, spread.values)
@@ -145,7 +145,7 @@ def select(predicate: Scalar, below: Estimate) -> Selection:
 
 
 def backed_off(shares: Iterable[float]) -> float:
-    """Several shares together: the smallest in full, each next one by half the weight of the one before."""
+    """Several shares combined: the smallest in full, each next one with half the weight of the one before."""
     together, weight = 1.0, 1.0
     for share in sorted(shares):
         together *= share**weight
@@ -154,7 +154,7 @@ def backed_off(shares: Iterable[float]) -> float:
 
 
 def _either(branches: Sequence[Selection], below: Estimate) -> Selection:
-    """What a disjunction keeps, its branches independent; a column that all of them narrow has what any of them has."""
+    """The selectivity of a disjunction of independent branches; a column that all restrict has any of their values."""
     missed = math.prod(1.0 - branch.share for branch in branches)
     named = set.intersection(*(set(branch.narrowed) for branch in branches))
     narrowed = {
@@ -164,7 +164,7 @@ def _either(branches: Sequence[Selection], below: Estimate) -> Selection:
 
 
 def _any_of(parts: Sequence[Spread], whole: Spread) -> Spread:
-    """A column that lies in one of several parts of what it was."""
+    """The distribution of a column that is in one of several parts of its range."""
     values = min(whole.values, sum(part.values for part in parts))
     domain = min(whole.domain, sum(part.domain for part in parts))
     return replace(whole, values=values, domain=domain, nulls=max(part.nulls for part in parts), frequent=(), bounds=())
@@ -183,7 +183,7 @@ def _one_value(constant: Constant) -> Spread:
 
 
 def _share(part: Scalar, below: Estimate) -> float:
-    """A single test, alone."""
+    """The selectivity of a single predicate."""
     match read_test(part):
         case Comparison(value, sign, constant):
             return _comparison_share(spread_of(value, below), sign, constant, below.rows)
@@ -212,7 +212,7 @@ def _share(part: Scalar, below: Estimate) -> float:
 
 
 def _negated_share(of: Scalar, below: Estimate) -> float:
-    """NOT keeps what the test drops, except the rows whose test is unknown."""
+    """NOT keeps the rows that the predicate drops, except those for which it is NULL."""
     match read_test(of):
         case NullTest():
             nulls = 0.0
@@ -222,26 +222,26 @@ def _negated_share(of: Scalar, below: Estimate) -> float:
 
 
 def _comparison_share(spread: Spread, sign: Sign, constant: Constant, rows: float) -> float:
-    known = 1.0 - spread.nulls
+    not_null = 1.0 - spread.nulls
     match sign:
         case Sign.EQUAL:
             return value_share(spread, constant, rows)
         case Sign.UNEQUAL:
-            return max(0.0, known - value_share(spread, constant, rows))
+            return max(0.0, not_null - value_share(spread, constant, rows))
         case _ if spread.bell is not None and isinstance(constant, float):
-            return _bell_share(spread.bell, sign, constant) * known
+            return _bell_share(spread.bell, sign, constant) * not_null
         case Sign.MORE if constant == 0.0 and spread.low is None:
-            return POSITIVE * known
+            return POSITIVE * not_null
         case _ if isinstance(constant, float) and spread.low is not None and spread.high is not None:
             left = Range()
             left.meet(sign, constant)
-            return range_share(spread, left) * known
+            return range_share(spread, left) * not_null
         case _:
-            return RANGE * known
+            return RANGE * not_null
 
 
 def _bell_share(bell: tuple[float, float], sign: Sign, constant: float) -> float:
-    """The part of a normal distribution on one side of a constant; a little is always left."""
+    """The part of a normal distribution on one side of a constant; never 0."""
     mean, deviation = bell
     above = 0.5 * math.erfc((constant - mean) / max(1e-9, deviation * math.sqrt(2)))
     return min(1.0, max(1e-4, above if sign in (Sign.MORE, Sign.AT_LEAST) else 1.0 - above))
@@ -249,7 +249,7 @@ def _bell_share(bell: tuple[float, float], sign: Sign, constant: float) -> float
 
 def _comparing_share(left: Scalar, sign: Sign, right: Scalar, below: Estimate) -> float:
     one, other = spread_of(left, below), spread_of(right, below)
-    known = (1.0 - one.nulls) * (1.0 - other.nulls)
+    not_null = (1.0 - one.nulls) * (1.0 - other.nulls)
     equal = 1.0 / max(1.0, one.values, other.values)
     match sign:
         case Sign.EQUAL:
@@ -257,19 +257,19 @@ def _comparing_share(left: Scalar, sign: Sign, right: Scalar, below: Estimate) -
         case Sign.UNEQUAL:
             return 1.0 - equal
         case Sign.LESS | Sign.AT_MOST:
-            return _less_share(one, other) * known
+            return _less_share(one, other) * not_null
         case Sign.MORE | Sign.AT_LEAST:
-            return _less_share(other, one) * known
+            return _less_share(other, one) * not_null
 
 
 def _less_share(one: Spread, other: Spread) -> float:
-    """How often a value of one range is below one of another, both spread evenly, neither by the other."""
+    """The probability that a value of one range is below one of another, both uniform and independent."""
     if one.low is None or one.high is None or other.low is None or other.high is None:
         return RANGE
     low, high = one.low, one.high
 
     def passed(at: float) -> float:
-        """The part of the first range that lies below, added up as far as a point."""
+        """The integral, up to a point, of the part of the first range that is below."""
         if at <= low:
             return 0.0
         return at - (low + high) / 2 if at >= high else (at - low) ** 2 / (2 * (high - low))

@@ -1,7 +1,7 @@
-"""Sizes of forms: versions of relations from base tables up, and the changes between them.
+"""Estimated rows of all forms: versions of relations, from base tables up, and the deltas between them.
 
-A version is a run for every changing table: a mask says which are read at the new end of an interval. A relation's
-first expression, the one the query was written with, decides, so that all alternatives of a group agree.
+A version has a run for every changing table: a mask says which are read at the new end of an interval. The estimate of
+a group is that of its first expression, the one in the query, so that all alternatives agree.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from slackwater.time.version import OLD, Mask, restricted
 
 UNKNOWN_TABLE = TableStatistics((Arrival(1000.0),))
 WEIGHTS = Spread(2.0, 2.0, low=-1.0, high=1.0)
-"""How the weights of a signed delta are spread."""
+"""The distribution of the weights of a signed delta."""
 
 Version = tuple[GroupId, int, Mask]
 Span = tuple[GroupId, int, Mask, Mask]
 
 
 class Sizes:
-    """Estimates of every form of a memo, each worked out once; corrected by what was learned, if anything was."""
+    """Estimates of all forms of a memo, each computed once, with corrections from earlier cycles."""
 
     def __init__(self, memo: Memo, statistics: Statistics, corrections: Corrections | None = None) -> None:
         self.memo = memo
@@ -47,19 +47,19 @@ class Sizes:
 
     def on(self, statistics: Statistics, corrections: Corrections) -> Sizes:
         """The same memo with other statistics."""
-        found = Sizes(self.memo, statistics, corrections)
-        found._essential = self.essential
-        return found
+        sizes = Sizes(self.memo, statistics, corrections)
+        sizes._essential = self.essential
+        return sizes
 
     def table(self, name: str) -> TableStatistics:
         return self.statistics.get(name, UNKNOWN_TABLE)
 
     def of(self, form: Form, interval: int) -> Estimate:
-        """A form in an interval, as a cell names it: an old snapshot is the new one of the interval before."""
-        found = self._of(form, interval)
-        if found.width is None:
-            found.width = self.width(form)
-        return found
+        """A form in an interval; an old snapshot is the new one of the previous interval."""
+        estimate = self._of(form, interval)
+        if estimate.width is None:
+            estimate.width = self.width(form)
+        return estimate
 
     def _of(self, form: Form, interval: int) -> Estimate:
         match form.kind:
@@ -75,13 +75,13 @@ class Sizes:
     def version(self, group: GroupId, interval: int, mask: Mask) -> Estimate:
         """A relation with some tables read at the new end of an interval, the others at the old one."""
         key = self._named(group, interval, mask)
-        known = self._versions.get(key)
-        if known is None:
-            known = self._versions[key] = self._version(*key, self.corrections.of_group(group))
-        return known
+        estimate = self._versions.get(key)
+        if estimate is None:
+            estimate = self._versions[key] = self._version(*key, self.corrections.of_group(group))
+        return estimate
 
     def _named(self, group: GroupId, interval: int, mask: Mask) -> Version:
-        """The one name of a version: an old one is the new one of the interval before."""
+        """The canonical key of a version: an old one is the new one of the previous interval."""
         tables = self.memo[group].tables
         mask = restricted(mask, tables)
         if not tables:
@@ -96,14 +96,14 @@ class Sizes:
             return self._table_version(relation, max(0, interval))
 
         home = self.memo[group]
-        found = Estimator(leaf, self.essential, lambda _: factor).of(home.expressions[0])
-        return replace(found, keys=home.properties.keys or found.keys)
+        estimate = Estimator(leaf, self.essential, lambda _: factor).of(home.expressions[0])
+        return replace(estimate, keys=home.properties.keys or estimate.keys)
 
     def _table_version(self, scan: Scan, run: int) -> Estimate:
-        known = self.table(scan.table.name)
+        table = self.table(scan.table.name)
         changing = scan.table.changing
-        total = known.total
-        rows = known.rows(run) if changing else known.rows(len(known.arrivals))
+        total = table.total
+        rows = table.rows(run) if changing else table.rows(len(table.arrivals))
         return Estimate(rows, self._table_columns(scan, rows, total, (1, run)), total)
 
     def _table_columns(self, scan: Scan, rows: float, total: float, runs: tuple[int, int]) -> _TableColumns:
@@ -112,13 +112,13 @@ class Sizes:
     # --- changes -----------------------------------------------------------------------------------------------------
 
     def step(self, group: GroupId, interval: int, since: Mask, until: Mask) -> ChangeEstimate:
-        """A relation over a part of an interval."""
+        """A relation between two versions within an interval."""
         tables = self.memo[group].tables
         key = (group, interval, restricted(since, tables), restricted(until, tables))
-        known = self._steps.get(key)
-        if known is None:
-            known = self._steps[key] = self._step(*key)
-        return known
+        estimate = self._steps.get(key)
+        if estimate is None:
+            estimate = self._steps[key] = self._step(*key)
+        return estimate
 
     def _step(self, group: GroupId, interval: int, since: Mask, until: Mask) -> ChangeEstimate:
         home = self.memo[group]
@@ -140,7 +140,7 @@ class Sizes:
 
     def _inputs(self, group: GroupId, interval: int, since: Mask, until: Mask) -> list[ChangeEstimate]:
         below = (leaf.group for leaf in self.memo[group].expressions[0].inputs if isinstance(leaf, GroupLeaf))
-        return [self.step(each, interval, since, until) for each in below]
+        return [self.step(group_below, interval, since, until) for group_below in below]
 
     def _changes(
         self, group: GroupId, inputs: Sequence[ChangeEstimate], before: Estimate, after: Estimate, factor: float
@@ -150,14 +150,14 @@ class Sizes:
         return changes if home.retracts else Changes(changes.inserts)
 
     def _table_change(self, scan: Scan, interval: int) -> Estimate:
-        known = self.table(scan.table.name)
-        changes = known.change(interval)
-        total = max(known.total, changes.changes)
+        table = self.table(scan.table.name)
+        changes = table.change(interval)
+        total = max(table.total, changes.changes)
         columns = self._table_columns(scan, changes.changes, total, (interval, interval))
         return Estimate(changes.changes, columns, total, changes=changes)
 
     def _sample(self, of: Estimate, changes: Changes, interval: int) -> Estimate:
-        """Rows of a change are like those of the version after it; of a cluster they hold this run's values only."""
+        """Rows of a delta are distributed like the version after it; a clustered column has only values of this run."""
         rows = changes.changes
         share = min(1.0, rows / of.rows) if of.rows > 0.0 else 1.0
 
@@ -177,14 +177,14 @@ class Sizes:
         return self.step(form.group, interval, form.since, form.until).change
 
     def _partial_delta(self, form: Form, interval: int) -> Estimate:
-        """Partial aggregates of a change: one row a touched group."""
+        """Partial aggregates of a delta: one row for each touched group."""
         node = self.memo[form.group].expressions[0]
         if not isinstance(node, Aggregate) or not isinstance(node.input, GroupLeaf):
             return self._delta(form, interval)
         below = self.step(node.input.group, interval, form.since, form.until)
-        known = self.corrections
-        count = touched_groups(node, below, self.essential, known.of_group(form.group))
-        touched = Changes(min(below.change.rows, count * known.of_change(form.group)) if known else count)
+        corrections = self.corrections
+        count = touched_groups(node, below, self.essential, corrections.of_group(form.group))
+        touched = Changes(min(below.change.rows, count * corrections.of_change(form.group)) if corrections else count)
         keys = frozenset(node.keys)
         return Estimate(
             touched.changes,
@@ -195,7 +195,7 @@ class Sizes:
         )
 
     def _completion(self, form: Form, interval: int) -> Estimate:
-        """The new whole without the old part that nothing retracts."""
+        """The new version without the old part that is never retracted."""
         after = self.version(form.group, interval, form.until)
         part = positive_part(self.memo, self.memo[form.group].leaf)
         before = self.version(part.group, interval, form.since).rows if part is not None else 0.0
@@ -206,7 +206,7 @@ class Sizes:
     # --- trying a factor ---------------------------------------------------------------------------------------------
 
     def tried(self, form: Form, interval: int, factor: float) -> float:
-        """The rows of a form if its operator had so many times what its formula says: what is below stays."""
+        """The rows of a form if its operator's formula were corrected by this factor; its inputs stay."""
         group, since, until = form.group, form.since, form.until
         after = self._version(*self._named(group, interval, until), factor)
         if form.kind is Kind.SNAPSHOT:
@@ -224,26 +224,26 @@ class Sizes:
     def essential(self) -> Essential:
         """The grouping keys that determine the others, for every list of keys in the memo."""
         if self._essential is None:
-            found: dict[tuple[Column, ...], tuple[Column, ...]] = {}
+            essential: dict[tuple[Column, ...], tuple[Column, ...]] = {}
             for group in self.memo:
                 for node in group.expressions:
-                    if isinstance(node, Aggregate) and node.keys and node.keys not in found:
+                    if isinstance(node, Aggregate) and node.keys and node.keys not in essential:
                         own = [key for key in group.properties.keys if key and key <= frozenset(node.keys)]
                         least = min(own, key=len, default=frozenset(node.keys))
                         kept = tuple(k for k in node.keys if k in least)
-                        found[node.keys] = self._not_determined(kept, node.input)
-            self._essential = found
+                        essential[node.keys] = self._not_determined(kept, node.input)
+            self._essential = essential
         return self._essential
 
     def _not_determined(self, keys: tuple[Column, ...], below: Relation) -> tuple[Column, ...]:
-        """Keys without those that the others determine, as a shop does its street."""
+        """Keys without those that the others determine, as a shop determines its street."""
         if not isinstance(below, GroupLeaf) or len(keys) < 2:
             return keys
         group = self.memo[below.group]
         while isinstance(project := group.expressions[0], Project) and isinstance(project.input, GroupLeaf):
             if not frozenset(keys) <= frozenset(project.input.columns):
                 break
-            group = self.memo[project.input.group]  # which knows more: also of columns that are not passed on
+            group = self.memo[project.input.group]  # dependencies of all columns, also of those projected away
         kept = list(keys)
         for key in reversed(keys):
             if key in group.properties.closure(frozenset(kept) - {key}):
@@ -251,7 +251,7 @@ class Sizes:
         return tuple(kept)
 
     def width(self, form: Form) -> float:
-        """Bytes of a row: of a base table only the columns that anything reads."""
+        """Bytes of a row; for a base table, only the columns that are read."""
         columns: tuple[Column, ...] = form.columns
         if self.memo.scan_of(form.group) is not None:
             needed = self.needed(form.group)
@@ -260,30 +260,30 @@ class Sizes:
 
     @property
     def widths(self) -> dict[Column, float]:
-        """Bytes of base columns where statistics know them."""
+        """Bytes of base columns, by statistics."""
         if self._widths is None:
             self._widths = {
-                column: known
+                column: width
                 for group in self.memo
                 if (scan := self.memo.scan_of(group.id)) is not None
                 for field, column in zip(scan.table.fields, scan.columns, strict=True)
-                if (known := self.table(scan.table.name).widths.get(field.name)) is not None
+                if (width := self.table(scan.table.name).widths.get(field.name)) is not None
             }
         return self._widths
 
     def needed(self, group: GroupId) -> frozenset[Column]:
         """The columns of a relation that anything above reads."""
-        known = self._needed.get(group)
-        if known is None:
+        columns = self._needed.get(group)
+        if columns is None:
             own = frozenset(self.memo[group].columns)
             readers = self._who_reads().get(group, [])
-            known = frozenset[Column]() if readers else own
-            self._needed[group] = known
+            columns = frozenset[Column]() if readers else own
+            self._needed[group] = columns
             for home, node in readers:
                 passed = frozenset[Column]() if isinstance(node, (Project, Aggregate)) else self.needed(home)
-                known |= (node.used | passed) & own
-            self._needed[group] = known
-        return known
+                columns |= (node.used | passed) & own
+            self._needed[group] = columns
+        return columns
 
     def _who_reads(self) -> dict[GroupId, list[tuple[GroupId, Relation]]]:
         if self._readers is None:
@@ -297,10 +297,10 @@ class Sizes:
 
 
 class _TableColumns:
-    """How the columns of a base table are spread over a part of its rows, from its statistics."""
+    """The distributions of a base table's columns in a part of its rows, from its statistics."""
 
-    def __init__(self, scan: Scan, known: TableStatistics, rows: float, total: float, runs: tuple[int, int]) -> None:
-        self.scan, self.known, self.rows, self.total, self.runs = scan, known, rows, total, runs
+    def __init__(self, scan: Scan, table: TableStatistics, rows: float, total: float, runs: tuple[int, int]) -> None:
+        self.scan, self.statistics, self.rows, self.total, self.runs = scan, table, rows, total, runs
         self.names = {column: f.name for f, column in zip(scan.table.fields, scan.columns, strict=True)}
 
     def __call__(self, column: Column) -> Spread | None:
@@ -309,15 +309,15 @@ class _TableColumns:
         name = self.names[column]
         origin = (self.scan.table.name, name)
         single_key = frozenset((name,)) in self.scan.table.keys
-        values = self.known.distinct.get(name, self.total if single_key else None)
-        low, high = self.known.ranges.get(name, (None, None))
-        nulls = self.known.null_share.get(name, 0.0)
-        frequent, bounds = self.known.frequent.get(name, ()), self.known.bounds.get(name, ())
+        values = self.statistics.distinct.get(name, self.total if single_key else None)
+        low, high = self.statistics.ranges.get(name, (None, None))
+        nulls = self.statistics.null_share.get(name, 0.0)
+        frequent, bounds = self.statistics.frequent.get(name, ()), self.statistics.bounds.get(name, ())
         if values is None:
             unknown = guess(self.total)
-            found = min(unknown.values, self.rows)
+            distinct = min(unknown.values, self.rows)
             return Spread(
-                found, unknown.domain, nulls, low, high, None, True, None, origin, frequent, bounds, self.total
+                distinct, unknown.domain, nulls, low, high, None, True, None, origin, frequent, bounds, self.total
             )
         share = self.rows / self.total if self.total > 0.0 else 0.0
         cluster = self._cluster(name, single_key, share)
@@ -325,8 +325,8 @@ class _TableColumns:
         return Spread(left, values, nulls, low, high, cluster, False, None, origin, frequent, bounds, self.total)
 
     def _cluster(self, name: str, single_key: bool, share: float) -> ArrivalCluster | None:
-        """A changing table's key, or a reference that comes with the row it refers to."""
+        """The cluster of a changing table's key, or of a reference that arrives with the row it refers to."""
         if not self.scan.table.changing:
             return None
-        cluster = self.scan.table.name if single_key else self.known.arrives_with.get(name)
+        cluster = self.scan.table.name if single_key else self.statistics.arrives_with.get(name)
         return None if cluster is None else ArrivalCluster(cluster, *self.runs, share)

@@ -1,7 +1,7 @@
-"""How often single values, ranges and pairs of values occur in a column that is not spread evenly.
+"""Selectivity of single values, ranges and pairs of values in a column that is not uniformly distributed.
 
-A value that is known to be frequent has the share that was counted; what is left is shared evenly by the others. A
-range has the share that equi-depth bounds give it. Where neither is known, values are spread evenly over the range.
+A frequent value has its counted share; the other values share the rest evenly. A range has its share by the equi-depth
+bounds. Without either, values are taken to be uniform over the column's range.
                                                                          [Ioannidis & Poosala 95, Selinger et al. 79]
 """
 
@@ -17,9 +17,9 @@ from slackwater.catalog.quantiles import below, up_to
 from slackwater.rows.estimate import Spread
 
 SELDOM = 0.1
-"""How much less often than others a constant occurs that lies outside what is known."""
+"""How often a constant outside the known values occurs, relative to the others."""
 ALL = 0.999
-"""Where frequent values have this share together, there are no others."""
+"""If the frequent values have at least this share together, there are no others."""
 
 
 # --- values ----------------------------------------------------------------------------------------------------------
@@ -36,7 +36,7 @@ def value_share(spread: Spread, constant: Constant, rows: float) -> float:
 
 
 def _listed_share(spread: Spread, constant: Constant) -> float:
-    """Among the values that are not null. One that is not listed is no more frequent than the last of the list."""
+    """The share among values that are not NULL. An unlisted one is at most as frequent as the last listed one."""
     for value, share in spread.frequent:
         if value == constant:
             return share
@@ -46,15 +46,15 @@ def _listed_share(spread: Spread, constant: Constant) -> float:
 
 
 def members_share(spread: Spread, members: int, constants: Iterable[Constant], rows: float) -> float:
-    """The share of rows that have one of several values, not all of which need be known."""
-    known = list(constants)
-    if not spread.frequent or len(known) < members:
+    """The share of rows that have one of several values, of which `constants` are known."""
+    values = list(constants)
+    if not spread.frequent or len(values) < members:
         return min(1.0, members / max(1.0, spread.values)) * (1.0 - spread.nulls)
-    return min(1.0 - spread.nulls, sum(value_share(spread, constant, rows) for constant in known))
+    return min(1.0 - spread.nulls, sum(value_share(spread, constant, rows) for constant in values))
 
 
 def pattern_share(spread: Spread, pattern: str, otherwise: float) -> float:
-    """The share of rows whose text is like a pattern: frequent texts are tried, of others a share is like it."""
+    """The share of rows whose text matches a pattern: frequent texts are matched, of others `otherwise` match."""
     texts = [(value, share) for value, share in spread.frequent if isinstance(value, str)]
     if not texts or "\\" in pattern:
         return otherwise * (1.0 - spread.nulls)
@@ -74,7 +74,7 @@ def _unlisted(spread: Spread) -> float:
 
 
 def once_each(spread: Spread) -> Spread:
-    """A column that has every value once: how often it had them before is forgotten."""
+    """The distribution of a column's distinct values: each occurs once."""
     return replace(spread, frequent=(), bounds=()) if spread.frequent or spread.bounds else spread
 
 
@@ -83,7 +83,7 @@ def once_each(spread: Spread) -> Spread:
 
 @dataclass(slots=True)
 class Range:
-    """What is left of a column's range, and whether its ends are left out."""
+    """The remaining range of a column, and whether its ends are excluded."""
 
     low: float = float("-inf")
     high: float = float("inf")
@@ -107,15 +107,15 @@ class Range:
 
 
 def range_share(spread: Spread, left: Range) -> float:
-    """The share of a column's values, nulls aside, that lie in a range; a little is always left."""
+    """The share of a column's values, without NULLs, that are in a range; never 0."""
     assert spread.low is not None
     assert spread.high is not None
     least = 1.0 / max(1.0, spread.values)
     if min(left.high, spread.high) < max(left.low, spread.low):
         return least * SELDOM
     if knows_all(spread):
-        found = sum(share for value, share in spread.frequent if left.has(value))
-        return min(1.0, max(found, SELDOM * spread.frequent[-1][1]))
+        share_within = sum(share for value, share in spread.frequent if left.has(value))
+        return min(1.0, max(share_within, SELDOM * spread.frequent[-1][1]))
     if spread.bounds:
         upper = (below if left.below_high else up_to)(spread.bounds, left.high)
         lower = (up_to if left.above_low else below)(spread.bounds, left.low)
@@ -124,7 +124,7 @@ def range_share(spread: Spread, left: Range) -> float:
 
 
 def _part(spread: Spread, left: Range) -> float:
-    """How much of the column's range is left."""
+    """The remaining share of the column's range."""
     assert spread.low is not None
     assert spread.high is not None
     width = spread.high - spread.low
@@ -133,7 +133,7 @@ def _part(spread: Spread, left: Range) -> float:
 
 
 def within(spread: Spread, left: Range) -> Spread:
-    """The column in rows that lie in the range: values are spread over a range more evenly than rows are."""
+    """The distribution in the rows within a range; distinct values are taken to be uniform over the range."""
     assert spread.low is not None
     assert spread.high is not None
     low, high = max(left.low, spread.low), min(left.high, spread.high)
@@ -158,7 +158,7 @@ def within(spread: Spread, left: Range) -> Spread:
 
 
 def pair_share(one: Spread, other: Spread) -> float:
-    """The chance that two values, none of them null, are equal, where frequent ones of both sides are known."""
+    """The probability that two values that are not NULL are equal, if frequent values of both sides are known."""
     if not one.frequent or not other.frequent:
         return 0.0
     ours, theirs = dict(one.frequent), dict(other.frequent)
@@ -174,7 +174,7 @@ def pair_share(one: Spread, other: Spread) -> float:
 
 
 def moments(spread: Spread) -> tuple[float, float] | None:
-    """Mean and variance of a column's values: of each part between two bounds as if spread evenly over it."""
+    """Mean and variance of a column's values, taken to be uniform between two adjacent bounds."""
     if spread.low is None or spread.high is None:
         return None
     bounds = spread.bounds or (spread.low, spread.high)

@@ -1,4 +1,4 @@
-"""How many bytes a row has, by the types of its columns; strings by a rule of thumb unless statistics know better."""
+"""How many bytes a row has, by the types of its columns; for strings, a rule of thumb unless there are statistics."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NO_WIDTHS: Mapping[Column, float] = {}
 
 @lru_cache(maxsize=4096)
 def type_width(kind: Type) -> float:
-    """Bytes of a value before any compression."""
+    """Bytes of a value, uncompressed."""
     if kind.is_decimal:
         return 8.0 if kind.precision_and_scale[0] <= 18 else 16.0
     if kind.text.startswith(("array<", "map<", "struct<")):
@@ -37,13 +37,13 @@ def type_width(kind: Type) -> float:
     return _FIXED.get(kind.text, STRING)
 
 
-def width_of(columns: Iterable[Column], known: Mapping[Column, float] = NO_WIDTHS) -> float:
-    """Bytes of a row of these columns; a row of none is one byte."""
-    return max(1.0, sum(known[c] if c in known else type_width(c.type) for c in columns))
+def width_of(columns: Iterable[Column], widths: Mapping[Column, float] = NO_WIDTHS) -> float:
+    """Bytes of a row of these columns; at least 1."""
+    return max(1.0, sum(widths[c] if c in widths else type_width(c.type) for c in columns))
 
 
 def row_width(relation: Relation) -> float:
-    """Bytes of a relation's row; worked out once and kept with it."""
+    """Bytes of a relation's row; cached on the relation."""
     kept = relation.__dict__.get("_width")
     if not isinstance(kept, float):
         kept = relation.__dict__["_width"] = width_of(relation.columns)

@@ -1,1 +1,1 @@
-"""Finding plans: explore what is possible, choose what is best."""
+"""Plan search: exploration of alternatives, and the choice by cost."""

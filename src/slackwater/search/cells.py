@@ -1,8 +1,8 @@
-"""Cells: a form in an interval. Where symbolic time meets the schedule.
+"""Cells: a form in an interval. They connect the symbolic time of the memo with the runs of the schedule.
 
-Interval i is (t(i−1), t(i)]. The old end of one interval is the new end of the one before, so an old snapshot is the
-cell of the new one a run earlier. Before the first run every changing table is empty. A cell that is known to be empty
-is written as no rows at all, and what follows from that is simplified away.
+Interval i is (t(i−1), t(i)]. The old end of an interval is the new end of the previous one, so an old snapshot is the
+cell of the new snapshot of the previous interval. Before the first run every changing table is empty. An empty cell is
+replaced by an empty relation, and the expression is simplified.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from slackwater.time.source_names import change_source, snapshot_source
 from slackwater.time.version import OLD, Mask, restricted
 
 Measure = Callable[["Cells", "Cell"], float]
-"""Counts the rows of a cell, where the data is at hand, instead of estimating them."""
+"""Counts the rows of a cell instead of estimating them, if the data is available."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,12 @@ class Cell:
 
     @property
     def first_run(self) -> int:
-        """The earliest run at which its data is there."""
+        """The earliest run at which its data has arrived."""
         return max(1, self.interval)
 
 
 class Cells:
-    """Names cells, instantiates alternatives, and estimates sizes; everything is worked out once."""
+    """Resolves forms to cells, instantiates alternatives, and estimates sizes; all results are cached."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Cells:
         self.statistics = statistics
         self.exact = exact
         self.counted = dict(counted or {})
-        """The rows of cells that are there already."""
+        """The counted rows of saved cells."""
         self._instances: dict[tuple[int, int], Relation] = {}
         self._inputs: dict[tuple[Relation, int], tuple[Cell, ...]] = {}
         self._trees: dict[tuple[int, tuple[bool, ...]], Relation] = {}
@@ -74,7 +74,7 @@ class Cells:
         self._nothing: dict[tuple[GroupId, Mask], bool] = {}
 
     def cell(self, form: Form, interval: int) -> Cell:
-        """The cell of a form that an interval mentions."""
+        """The cell of a form in an interval."""
         group = self.memo[form.group]
         if group.is_static:
             return Cell(form, 0)
@@ -84,7 +84,7 @@ class Cells:
     # --- emptiness ---------------------------------------------------------------------------------------------------
 
     def is_empty(self, cell: Cell) -> bool:
-        """Whether a cell surely has no rows."""
+        """Whether a cell certainly has no rows."""
         if cell not in self._empty:
             self._empty[cell] = self._is_empty(cell)
         return self._empty[cell]
@@ -106,7 +106,7 @@ class Cells:
         return self.table(table).change(interval).changes
 
     def _has_nothing(self, group: GroupId, arrived: Mask) -> bool:
-        """Whether a relation has no rows while of the changing tables only some have any."""
+        """Whether a relation has no rows as long as only some changing tables have any."""
         arrived = restricted(arrived, self.memo[group].tables)
         key = (group, arrived)
         if key not in self._nothing:
@@ -136,7 +136,7 @@ class Cells:
     # --- instances ---------------------------------------------------------------------------------------------------
 
     def ways(self, cell: Cell) -> Iterator[Alternative]:
-        """The alternatives for a cell; before the first run nothing has changed, so only snapshots make snapshots."""
+        """The alternatives for a cell; a snapshot before the first run is computed from snapshots only."""
         for alternative in self.memo.alternatives(cell.form):
             if cell.interval > 0 or not any(self._looks_back(leaf) for leaf in alternative.leaves()):
                 yield alternative
@@ -146,11 +146,11 @@ class Cells:
         return not group.is_static and (leaf.kind is not Kind.SNAPSHOT or leaf.until == OLD)
 
     def instance(self, alternative: Alternative, interval: int) -> Relation:
-        """An alternative in an interval, without what is known to be empty."""
-        known = self._instances.get((id(alternative), interval))
-        if known is None:
-            known = self._instances[id(alternative), interval] = self._instance(alternative, interval)
-        return known
+        """An alternative in an interval, without its empty inputs."""
+        tree = self._instances.get((id(alternative), interval))
+        if tree is None:
+            tree = self._instances[id(alternative), interval] = self._instance(alternative, interval)
+        return tree
 
     def _instance(self, alternative: Alternative, interval: int) -> Relation:
         leaves = alternative.leaves()
@@ -166,13 +166,13 @@ class Cells:
         return self._trees[key]
 
     def inputs(self, tree: Relation, interval: int) -> tuple[Cell, ...]:
-        """The cells that an expression reads in an interval, each once."""
-        known = self._inputs.get((tree, interval))
-        if known is None:
+        """The distinct cells that an expression reads in an interval."""
+        cells = self._inputs.get((tree, interval))
+        if cells is None:
             leaves = dict.fromkeys(node for node in tree.walk() if isinstance(node, Form))
-            known = tuple(dict.fromkeys(self.cell(leaf, interval) for leaf in leaves))
-            self._inputs[tree, interval] = known
-        return known
+            cells = tuple(dict.fromkeys(self.cell(leaf, interval) for leaf in leaves))
+            self._inputs[tree, interval] = cells
+        return cells
 
     def is_at_hand(self, cell: Cell) -> bool:
         """Whether a cell need not be computed: it is a source, or known to be empty."""
@@ -185,40 +185,40 @@ class Cells:
 
     def estimate(self, cell: Cell) -> Estimate:
         """How many rows a cell has."""
-        known = self._estimates.get(cell)
-        if known is None:
-            known = self._estimates[cell] = self._estimate(cell)
-        return known
+        estimate = self._estimates.get(cell)
+        if estimate is None:
+            estimate = self._estimates[cell] = self._estimate(cell)
+        return estimate
 
     def _estimate(self, cell: Cell) -> Estimate:
         if self.is_empty(cell):
             return Estimate(0.0)
         if self.measure is not None:
-            found = Estimate(self.measure(self, cell))
-            found.width = self.sizes.width(cell.form)
-            return found
-        found = self.sizes.of(cell.form, cell.interval)
-        return replace(found, rows=self.counted[cell], most=self.counted[cell]) if cell in self.counted else found
+            estimate = Estimate(self.measure(self, cell))
+            estimate.width = self.sizes.width(cell.form)
+            return estimate
+        estimate = self.sizes.of(cell.form, cell.interval)
+        return replace(estimate, rows=self.counted[cell], most=self.counted[cell]) if cell in self.counted else estimate
 
     def by_history(self, cell: Cell) -> float:
-        """By what factor earlier cycles have corrected the estimate of a cell."""
+        """The factor by which row counts of earlier cycles have corrected the estimate of a cell."""
         if not self.corrections or self.measure is not None or cell in self.counted or self.is_empty(cell):
             return 1.0
         plain = self._formulas.of(cell.form, cell.interval).rows
         return self.estimate(cell).rows / plain if plain > 0.0 else 1.0
 
     def subject(self, cell: Cell) -> Subject:
-        """What a cell is, for plans of other days."""
+        """The subject of a cell, by which plans of other days recognize it."""
         return Subject.of(self.corrections.identities, cell.form, cell.interval)
 
     def estimator(self, interval: int, *, bounded: bool = False) -> Estimator:
         """Estimates expressions over forms in an interval.
 
-        Whatever an expression reads could be a state, and counted by then. If `bounded`, only what was there before the
-        interval is; the rest is bounded by what its tables allow.
+        By default every input is taken as a state, whose rows will be counted. If `bounded`, only cells of earlier
+        intervals are; the others have the upper bounds that follow from their tables.
         """
-        known = self._estimators.get((interval, bounded))
-        if known is None:
+        estimator = self._estimators.get((interval, bounded))
+        if estimator is None:
 
             def leaf(relation: Relation) -> Estimate:
                 if not isinstance(relation, Form):
@@ -227,24 +227,24 @@ class Cells:
                 rows = self.estimate(cell)
                 return rows if bounded and cell.interval >= interval else rows.counted()
 
-            known = Estimator(leaf, self.sizes.essential, self.corrections.of)
-            self._estimators[interval, bounded] = known
-        return known
+            estimator = Estimator(leaf, self.sizes.essential, self.corrections.of)
+            self._estimators[interval, bounded] = estimator
+        return estimator
 
     def sources(self, cell: Cell) -> Relation:
-        """The cell written out down to base tables, each alternative the first one known that comes down to them."""
-        found = self._written_out(cell)
-        if found is None:
+        """The cell as an expression over base tables, by the first alternatives that reach them."""
+        relation = self._written_out(cell)
+        if relation is None:
             raise InternalError(f"nothing computes {cell.form} at run {cell.interval} from tables")
-        return found
+        return relation
 
     def has_sources(self, cell: Cell) -> bool:
-        """Whether some alternative comes down to base tables."""
+        """Whether the cell can be computed from base tables."""
         return self._written_out(cell) is not None
 
     def _written_out(self, cell: Cell) -> Relation | None:
         if cell not in self._sources:
-            self._sources[cell] = None  # nothing is computed from itself
+            self._sources[cell] = None  # a cell cannot be computed from itself
             self._sources[cell] = self._first_written_out(cell)
         return self._sources[cell]
 
@@ -265,7 +265,7 @@ class Cells:
 
 
 def source_of(scan: Scan, cell: Cell) -> Relation:
-    """A base table at a version, or what it brought in an interval."""
+    """A version of a base table, or its delta of an interval."""
     if cell.form.kind is Kind.SNAPSHOT:
         return snapshot_source(scan, cell.interval)
     return change_source(scan, cell.interval, signed=cell.form.signed)

@@ -1,9 +1,9 @@
-"""Choice: for every cell and run the cheapest way to have it, by dynamic programming over time.
+"""Choice: the cheapest way to obtain every cell at every run, by dynamic programming over time.
 
-A cell computed at run τ takes each input from τ itself or from an earlier run, saved there and loaded here. Costs are
-those of trees: what is used twice is paid for twice, unless it is *shared*: computed and saved once, and then only
-loaded. Which nodes to share is for `share` to decide; here costs follow from that, and when the set of shared nodes
-changes, they are worked out again only from there upward. A change can be tried and taken back.
+A cell computed at run τ gets each input from τ itself or from an earlier run, which saved it. Costs are those of trees:
+a part that is used twice is charged twice, unless it is *shared*: computed and saved once, and then only loaded.
+`share` decides which nodes to share; this module computes the costs for a set of shared nodes. When the set changes,
+costs are updated incrementally, from the changed node upward. A change can be tried and undone.
                                                                                    [Tempura §6, Eq. 5; Beanstalk §6.3]
 """
 
@@ -23,15 +23,15 @@ from slackwater.search.objective import Cost, Objective, amount, scale
 from slackwater.search.space import Key, Node, PricedAlternative, Space
 
 
-class Given(Enum):
-    """A cell that need not be computed."""
+class Existing(Enum):
+    """Why a cell need not be computed."""
 
     SOURCE = auto()
-    """A base table, or what it brought."""
+    """A version or a delta of a base table."""
     KEPT = auto()
-    """A state that a run left before planning began."""
+    """The cell already exists: an earlier run saved it."""
     EMPTY = auto()
-    """No rows, as is known."""
+    """The cell is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +41,27 @@ class Computed:
     tree: Relation
     rule: str
     through: str = ""
-    """The rule about relations that found the operator, if one did."""
+    """The exploration rule that found the operator, if any."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """How a cell is had at a run, where each input comes from, and what it costs by itself."""
+    """How a cell is obtained at a run, where each input comes from, and its cost without inputs."""
 
     cell: Cell
     run: int
-    how: Computed | Given
+    how: Computed | Existing
     inputs: tuple[Key, ...]
     own: float
 
     @property
     def tree(self) -> Relation | None:
-        """The expression that computes it, where one does."""
+        """The expression that computes it, if any."""
         return self.how.tree if isinstance(self.how, Computed) else None
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """The rules it took: those about forms and about relations."""
+        """The rules that found it: about forms and about relations."""
         if not isinstance(self.how, Computed):
             return ()
         return (self.how.rule, self.how.through) if self.how.through else (self.how.rule,)
@@ -69,15 +69,15 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Forced:
-    """A way that a node must take, with one of its inputs from a given node."""
+    """A way that a node must take, with one of its inputs from a fixed node."""
 
     way: PricedAlternative
     source: int
     supplier: int
 
 
-_Known = tuple[Cost, Cost, int, int]
-"""What a node costs to compute and to have, by which of its ways, and from which node."""
+_Costs = tuple[Cost, Cost, int, int]
+"""The cost to compute and to obtain a node, the position of its way, and the node that supplies its rows."""
 
 
 def _numbers(costs: Sequence[Cost]) -> list[float]:
@@ -92,7 +92,7 @@ class Chooser:
         self.roots = tuple(roots)
         self.shared: set[int] = set()
         self.barred: set[int] = set()
-        """Nodes that may not be saved at all: to see what saving them brings."""
+        """Nodes that may not be saved, to see what saving them is worth."""
         at = scale(objective, space.timeline.last)
         self.zero: Cost = at(1, 0.0)
         runs = [node.key[1] for node in space.nodes]
@@ -105,14 +105,14 @@ class Chooser:
         self._inputs = [[way.inputs for way in node.ways] or [()] for node in space.nodes]
         self._ways = [list(zip(own, inputs, strict=True)) for own, inputs in zip(self.own, self._inputs, strict=True)]
         self.best: list[Cost] = [self.zero] * len(space)
-        """What a node costs to compute."""
+        """The cost to compute a node."""
         self.supply: list[Cost] = [self.zero] * len(space)
-        """What it costs to have a node's rows at its run, by the cheapest of all means."""
+        """The least cost to obtain a node's rows at its run: computed or loaded."""
         self._way = [0] * len(space)
-        """Which of its ways computes a node for that; the first of equals."""
+        """The position of a node's cheapest way; the first of equals."""
         self._supplier = list(range(len(space)))
-        """Which node gives a reader the rows of a node: itself, or one of an earlier run."""
-        self._undo: list[tuple[int, _Known]] | None = None
+        """The node that supplies a node's rows: itself, or one of an earlier run."""
+        self._undo: list[tuple[int, _Costs]] | None = None
         for number in range(len(space)):
             self.refresh(number)
 
@@ -120,20 +120,20 @@ class Chooser:
 
     @property
     def total(self) -> Cost:
-        """What the roots and the shared nodes cost together, each shared node once."""
-        found = self.zero
+        """The cost of the roots and the shared nodes, each shared node once."""
+        cost = self.zero
         for root in self.roots:
-            found = found + self.supply[root]
+            cost = cost + self.supply[root]
         for number in sorted(self.shared):
-            found = found + self.best[number] + self.save[number]
-        return found
+            cost = cost + self.best[number] + self.save[number]
+        return cost
 
     def refresh(self, number: int) -> None:
-        """Works out what a node costs from what its inputs cost."""
-        self._put(number, self._found(number))
+        """Computes the cost of a node from those of its inputs."""
+        self._put(number, self._computed_costs(number))
 
-    def _found(self, number: int) -> _Known:
-        """What a node costs, and how it is had, by what its inputs cost. (Most of the time of sharing passes here.)"""
+    def _computed_costs(self, number: int) -> _Costs:
+        """The costs of a node from those of its inputs. (Sharing spends most of its time here.)"""
         supply, cheapest, taken = self.supply, None, 0
         for position, (price, inputs) in enumerate(self._ways[number]):
             for source in inputs:
@@ -150,14 +150,14 @@ class Chooser:
                     least, supplier = kept, earlier
         return cheapest, least, taken, supplier
 
-    def _known(self, number: int) -> _Known:
+    def _costs(self, number: int) -> _Costs:
         return self.best[number], self.supply[number], self._way[number], self._supplier[number]
 
-    def _put(self, number: int, known: _Known) -> None:
-        self.best[number], self.supply[number], self._way[number], self._supplier[number] = known
+    def _put(self, number: int, costs: _Costs) -> None:
+        self.best[number], self.supply[number], self._way[number], self._supplier[number] = costs
 
     def _kept(self, number: int) -> Iterator[tuple[Cost, int]]:
-        """What it costs to have computed and saved a node's rows at an earlier one; a shared one is there anyway."""
+        """The cost to load a node's rows from each earlier node, computed and saved there unless it is shared."""
         for earlier in self.space[number].earlier:
             if earlier in self.shared:
                 yield self.load[number], earlier
@@ -175,25 +175,25 @@ class Chooser:
         self._propagate(number)
 
     def bar(self, number: int) -> None:
-        """Saves a node under no circumstances."""
+        """Forbids to save a node."""
         self.barred.add(number)
         self.unshare(number)
 
     @contextmanager
     def trying(self) -> Iterator[None]:
-        """Changes made inside are taken back at the end."""
+        """Changes made inside are undone at the end."""
         before = set(self.shared), set(self.barred)
         self._undo = []
         try:
             yield
         finally:
-            for number, known in reversed(self._undo):
-                self._put(number, known)
+            for number, costs in reversed(self._undo):
+                self._put(number, costs)
             self._undo = None
             self.shared, self.barred = before
 
     def _propagate(self, start: int) -> None:
-        """Works costs out again from a node upward, as far as anything changes."""
+        """Updates costs from a node upward, as far as anything changes."""
         nodes = self.space.nodes
         waiting = [start, *nodes[start].later]
         heapq.heapify(waiting)
@@ -203,7 +203,7 @@ class Chooser:
             if number == done:
                 continue
             done = number
-            old, new = self._known(number), self._found(number)
+            old, new = self._costs(number), self._computed_costs(number)
             if new == old:
                 continue
             self._put(number, new)
@@ -220,18 +220,18 @@ class Chooser:
     # --- the plan ----------------------------------------------------------------------------------------------------
 
     def choices(self, forced: Mapping[int, Forced] | None = None) -> dict[Key, Choice]:
-        """How each node of the plan is computed: the roots, the shared nodes, and whatever they read."""
-        found: dict[Key, Choice] = {}
+        """How each node of the plan is obtained: the roots, the shared nodes, and all that they read."""
+        choices: dict[Key, Choice] = {}
         must = forced or {}
         waiting = [root if root in must else self.supplier(root) for root in self.roots]
         while waiting:
             number = waiting.pop()
             node = self.space[number]
             cell, run = node.key
-            if node.key in found:
+            if node.key in choices:
                 continue
             if not node.ways:
-                found[node.key] = Choice(cell, run, self._given(node), (), node.own)
+                choices[node.key] = Choice(cell, run, self._existing(node), (), node.own)
                 continue
             way = must[number].way if number in must else node.ways[self._way[number]]
             sources = [self.supplier(source) for source in way.inputs]
@@ -239,15 +239,15 @@ class Chooser:
                 sources[way.inputs.index(must[number].source)] = must[number].supplier
             inputs = tuple(self.space[source].key for source in sources)
             computed = Computed(way.tree, way.alternative.rule, way.alternative.through)
-            found[node.key] = Choice(cell, run, computed, inputs, way.own)
+            choices[node.key] = Choice(cell, run, computed, inputs, way.own)
             waiting.extend(reversed(sources))
-        return found
+        return choices
 
-    def _given(self, node: Node) -> Given:
-        """How a node is had that has no way to be computed."""
+    def _existing(self, node: Node) -> Existing:
+        """Why a node without ways need not be computed."""
         if node.kept:
-            return Given.KEPT
-        return Given.EMPTY if self.space.cells.is_empty(node.key[0]) else Given.SOURCE
+            return Existing.KEPT
+        return Existing.EMPTY if self.space.cells.is_empty(node.key[0]) else Existing.SOURCE
 
     def used(self) -> tuple[Counter[int], set[int]]:
         """How often each node of the plan is read or delivered, and which of them are saved for a later run."""
@@ -288,10 +288,10 @@ class Chooser:
         return read
 
     def supplier(self, number: int) -> int:
-        """The node that gives a reader the rows of this one: itself, or one of an earlier run."""
+        """The node that supplies the rows of this one: itself, or one of an earlier run."""
         return self._supplier[number]
 
-    # --- keeping something, whatever it costs ------------------------------------------------------------------------
+    # --- keeping a state, whatever it costs --------------------------------------------------------------------------
 
     def keeping(self, root: int) -> dict[int, Forced]:
         """The cheapest way to load changing rows of an earlier run somewhere below a root, node by node."""
@@ -306,18 +306,18 @@ class Chooser:
                                 whole = whole + self.supply[other]
                         if number not in cheapest or whole < cheapest[number][0]:
                             cheapest[number] = whole, Forced(way, source, supplier)
-        found: dict[int, Forced] = {}
+        forced: dict[int, Forced] = {}
         number = root
-        while number in cheapest and number not in found:
-            found[number] = cheapest[number][1]
-            if found[number].supplier != found[number].source:
+        while number in cheapest and number not in forced:
+            forced[number] = cheapest[number][1]
+            if forced[number].supplier != forced[number].source:
                 break
-            number = found[number].source
-        return found
+            number = forced[number].source
+        return forced
 
     def _keeping_supplies(self, number: int, cheapest: Mapping[int, tuple[Cost, Forced]]) -> Iterator[tuple[Cost, int]]:
         node = self.space[number]
-        if node.key[0].interval > 0:  # what never changes could be kept as well, but says nothing of a method
+        if node.key[0].interval > 0:  # static rows could be kept too, but do not make a plan incremental
             yield from self._kept(number)
         if number in cheapest:
             yield cheapest[number][0], number

@@ -1,9 +1,8 @@
-"""Exploration: from the forms that are wanted to all forms that can help, by demand.
+"""Exploration: from the wanted forms to all forms that their alternatives read, on demand.
 
-Nothing is explored that no wanted form could use. The memo is symbolic in time, so it is explored once, whatever the
-length of the schedule. A worklist holds the forms that are still to be looked at, each once; `Options.score` says which
-comes next. Budgets end the exploration early, never silently: the trace says so, and so does the plan. A score decides
-what is found before that.                                                                              [Tempura §5]
+The memo is symbolic in time, so it is explored once, whatever the length of the schedule. A worklist holds the forms
+that are still to be expanded, each once; `Options.score` decides which comes next. A budget may end the exploration
+early; the trace and the plan say so.                                                                   [Tempura §5]
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from slackwater.search.trace import Trace
 from slackwater.time.forms import Form, GroupLeaf, Kind
 
 Score = Callable[[Form, int], float]
-"""The place of a demanded form in the worklist, the least first; the number is its place in the order of demand."""
+"""The priority of a demanded form in the worklist, the least first; the number is its position by demand."""
 
 
 def in_order_of_demand(_: Form, sequence: int) -> float:
-    """First asked, first answered."""
+    """First in, first out."""
     return float(sequence)
 
 
@@ -40,7 +39,7 @@ class Budget:
 
 @dataclass
 class Explorer:
-    """Fills the memo with ways to compute the forms that are demanded."""
+    """Fills the memo with alternatives for the demanded forms."""
 
     memo: Memo
     rules: RuleBook
@@ -51,7 +50,7 @@ class Explorer:
     """Called whenever a rule has added something; tests check the memo's invariants here."""
 
     def explore(self, *wanted: Form) -> None:
-        """Explores what the wanted forms need, and then removes what leads in circles."""
+        """Explores what the wanted forms need, and then removes cyclic alternatives."""
         queue: list[tuple[float, int, Form]] = []
         seen: set[Form] = set()
 
@@ -76,26 +75,26 @@ class Explorer:
         self._cut_circles()
 
     def _expand(self, form: Form) -> list[Alternative]:
-        """Every alternative the rules have for a form; the last resort only where there is no other."""
+        """All alternatives that rules yield for a form; those of last-resort rules only if there are no others."""
         if form.signed and not self.memo[form.group].has_deltas:
             return []
         applicable = list(self._rules_for(form))
         ordinary = [rule for rule in applicable if not rule.flags.last_resort]
-        found = [a for rule in ordinary for a in self._fire(rule, form)]
-        if not found:
-            found = [a for rule in applicable if rule.flags.last_resort for a in self._fire(rule, form)]
-        return found
+        alternatives = [a for rule in ordinary for a in self._fire(rule, form)]
+        if not alternatives:
+            alternatives = [a for rule in applicable if rule.flags.last_resort for a in self._fire(rule, form)]
+        return alternatives
 
     def _rules_for(self, form: Form) -> Iterator[Rule]:
         return self.rules.for_form(form, frozenset(map(type, self.memo[form.group].expressions)))
 
     def _expand_to_batch(self, form: Form) -> list[Alternative]:
-        """Snapshots from snapshots alone: beyond its budget the exploration still finds the batch plan."""
+        """Only snapshots from snapshots, so that the batch plan is found even beyond the budget."""
         rules = (rule for rule in self._rules_for(form) if rule.flags.makes_batch)
         return [a for rule in rules for a in self._fire(rule, form)]
 
     def _fire(self, rule: Rule, form: Form) -> list[Alternative]:
-        found = []
+        alternatives = []
         group = self.memo[form.group]
         for node in group.expressions[:1] if rule.sees_relation else group.expressions:
             if (
@@ -107,27 +106,27 @@ class Explorer:
             for tree in rule.apply(Goal(form, node, self.memo)):
                 alternative = Alternative(tree, rule.name, group.found_by.get(node, ""), rule.flags)
                 if self.memo.offer(form, alternative):
-                    found.append(alternative)
-        if found:
-            self.trace.fired(rule.name, form, [alternative.tree for alternative in found])
+                    alternatives.append(alternative)
+        if alternatives:
+            self.trace.fired(rule.name, form, [alternative.tree for alternative in alternatives])
             if self.after_firing is not None:
                 self.after_firing()
-        return found
+        return alternatives
 
     def _reaches(self, form: Form, node: Relation) -> bool:
-        """Whether an expression reads a table that moves; an equal one may have found that it need not."""
+        """Whether an expression reads a table that changes; an equal expression may not need to."""
         moving = form.since ^ form.until
         return form.kind is Kind.SNAPSHOT or any(
             moving & self.memo[leaf.group].tables for leaf in node.inputs if isinstance(leaf, GroupLeaf)
         )
 
     def _says_too_much(self, form: Form, node: Relation) -> bool:
-        """Whether an equal expression takes rows away and brings them back, where the relation itself only grows."""
+        """Whether an expression retracts rows and adds them again, although the relation itself only grows."""
         plain_delta = form.kind is Kind.DELTA and not form.signed and not form.partial
         return plain_delta and node is not self.memo[form.group].expressions[0] and self.memo.retracts(node)
 
     def _cut_circles(self) -> None:
-        """A delta that is only a difference of snapshots must not make one of those snapshots, alone or in a sum."""
+        """Removes alternatives that compute a snapshot from a delta that is itself a difference of snapshots."""
         for group in self.memo:
             differences = {form for form, ways in group.forms.items() if ways and all(map(is_last_resort, ways))}
             if not differences:
@@ -137,7 +136,7 @@ class Explorer:
 
 
 def is_last_resort(alternative: Alternative) -> bool:
-    """Whether a way was found only because there was no other."""
+    """Whether an alternative is by a last-resort rule."""
     return alternative.flags.last_resort
 
 

@@ -1,10 +1,10 @@
 """How the costs of several runs are compared.
 
-A plan's cost is a vector, one number a run. An objective orders vectors. Dynamic programming is right only if the
-better of two sub-plans stays the better whatever is added to both: a ≤ b implies a + c ≤ b + c (optimal
-substructure), and more work is never better: a ≤ a + c. `checked` tries both on many vectors and refuses an objective
-that breaks them: a product, for one, and also the largest cost of any run, since a run that does not decide now may
-decide once other work is added to it.                                                         [Tempura §6.1, Eq. 5]
+A plan's cost is a vector, one number for each run. An objective orders vectors. Dynamic programming is correct only if
+the better of two sub-plans stays better when the same work is added to both: a ≤ b implies a + c ≤ b + c (optimal
+substructure), and if more work is never better: a ≤ a + c. `checked` tries both on many vectors and refuses an
+objective that violates them: a product, for example, and also the maximum over runs, since added work can change which
+run is the maximum.                                                                            [Tempura §6.1, Eq. 5]
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Rank = tuple[float, ...]
 
 
 class Cost(Protocol):
-    """An amount of work as an objective sees it: amounts are added up and compared."""
+    """A cost under an objective: costs can be added and compared."""
 
     def __add__(self, other: Self, /) -> Self: ...
 
@@ -103,9 +103,9 @@ class Ranked:
 
 
 def scale(objective: Objective, runs: int) -> Callable[[int, float], Cost]:
-    """How a cost that falls on a run counts: one number for a weighted sum, a vector for any other objective.
+    """Turns the cost of work at a run into a `Cost`: a number for a weighted sum, a vector for other objectives.
 
-    What is impossible, and so costs infinitely much, is so at every price.
+    An infinite cost stays infinite at every weight, also 0.
     """
     if isinstance(objective, WeightedSum):
         weights = objective.weights
@@ -114,7 +114,7 @@ def scale(objective: Objective, runs: int) -> Callable[[int, float], Cost]:
 
 
 def amount(cost: Cost) -> float:
-    """A cost as the number that decides first."""
+    """A cost as one number, by the first component of its rank."""
     if isinstance(cost, Ranked):
         return cost.objective.rank(cost.vector)[0]
     assert isinstance(cost, float)
@@ -122,21 +122,21 @@ def amount(cost: Cost) -> float:
 
 
 def clearly_less(one: Cost, other: Cost, slack: float = 1e-9) -> bool:
-    """Whether a cost is less by more than the rounding of sums."""
+    """Whether a cost is less by more than rounding errors."""
     if isinstance(one, float) and isinstance(other, float):
         return one < other - slack * abs(other)
     return one < other
 
 
 def early_is_best(objective: Objective) -> bool:
-    """Whether work at a later run always counts for more: the condition of Theorem 6.3 of Beanstalk."""
+    """Whether work at a later run never costs less: the condition of Theorem 6.3 of Beanstalk."""
     if isinstance(objective, WeightedSum):
         return all(early < late for early, late in zip(objective.weights, objective.weights[1:], strict=False))
     return isinstance(objective, LastRunFirst)
 
 
 def checked(objective: Objective, runs: int, trials: int = 2000) -> Objective:
-    """The objective itself, if it is one that dynamic programming can follow."""
+    """The objective itself, if dynamic programming is correct for it."""
     if isinstance(objective, (WeightedSum, LastRunFirst)):
         return objective
     problem = find_fault(objective, runs, trials)
@@ -149,7 +149,7 @@ def checked(objective: Objective, runs: int, trials: int = 2000) -> Objective:
 
 
 def find_fault(objective: Objective, runs: int, trials: int = 2000) -> str | None:
-    """Costs that an objective ranks one way alone and the other way when more is added to both; None if none is found.
+    """A counterexample to optimal substructure, as text; None if none is found.
 
     The vectors are the same every time: small whole numbers, for ties, and fractions.
     """
@@ -190,5 +190,5 @@ def add(one: Vector, other: Vector) -> Vector:
 
 
 def at(run: int, cost: float, runs: int) -> Vector:
-    """A cost that falls on one run."""
+    """The cost vector of work at one run."""
     return tuple(cost if i == run else 0.0 for i in range(1, runs + 1))

@@ -1,9 +1,9 @@
-"""Exploration of relations: equal expressions for every group, before any form is asked for.
+"""Exploration of relations: equal expressions for every group, before any form is explored.
 
-Two passes. First trees are rewritten (`rewrite`), each rewrite in turn. Then every expression of the groups that there
-are by now is shown once to the rules that explore. What those find is not shown to them again, and groups that they
-make are left as they are: see `docs/decisions/0036-relations-are-explored-in-one-pass.md`. Because the memo is
-time-free here, what is found holds for every version of a relation.
+There are two passes. First, trees are rewritten (`rewrite`), and the results are rewritten in turn. Then the exploring
+rules get every expression of all groups once. They do not get their own results, nor groups that they create: see
+`docs/decisions/0036-relations-are-explored-in-one-pass.md`. The memo is time-free here, so all results hold for every
+version of a relation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from slackwater.search.trace import Trace
 
 @dataclass
 class RelationalExplorer:
-    """Adds equal expressions to the groups that a query has."""
+    """Adds equal expressions to the groups of a query."""
 
     memo: Memo
     rules: tuple[Rule, ...]
@@ -44,12 +44,12 @@ class RelationalExplorer:
     def _of_stage(self, stage: RuleStage) -> tuple[Rule, ...]:
         return tuple(rule for rule in self.rules if rule.stage is stage)
 
-    def _add(self, rule: Rule, match: Match, found: Iterable[Relation]) -> None:
-        """Adds what a rule has found to the group it was shown."""
-        known = len(self.memo[match.group].expressions)
-        for tree in found:
+    def _add(self, rule: Rule, match: Match, relations: Iterable[Relation]) -> None:
+        """Adds the results of a rule to the group that it matched."""
+        before = len(self.memo[match.group].expressions)
+        for tree in relations:
             self.memo.add(match.group, tree, rule.name, rule.flags)
-        if news := self.memo[match.group].expressions[known:]:
+        if news := self.memo[match.group].expressions[before:]:
             self.trace.fired(rule.name, match.group, news)
             if self.after_firing is not None:
                 self.after_firing()

@@ -1,8 +1,8 @@
-"""Rewriting of whole trees, before operators are looked at one by one: what one rule leaves another may take further.
+"""Rewriting of whole trees, before single operators are explored: the result of one rule is the input of the next.
 
-A rule that rewrites (`@rewrites`) sees an operator and everything below it. Each relation of the
-query is shown to these rules as it was written, and then over its inputs as they were rewritten, step by step. What a
-rule yields is normalized like a query, added to the relation's group, and rewritten in turn.
+A rewriting rule (`@rewrites`) sees an operator and everything below it. It gets each relation of the query as it is
+written, and then over its rewritten inputs, step by step. Its results are normalized like a query, added to the
+relation's group, and rewritten in turn.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Add = Callable[[Rule, Match, Iterable[Relation]], None]
 
 @dataclass
 class Rewriter:
-    """Adds what rules about whole trees make of the relations that a query has."""
+    """Adds the results of rewriting rules to the groups of a query."""
 
     memo: Memo
     rules: tuple[Rule, ...]
@@ -34,7 +34,7 @@ class Rewriter:
     _seen: set[tuple[GroupId, str, Relation]] = field(default_factory=set)
 
     def rewrite(self) -> None:
-        """Rewrites from the relations down that nothing reads."""
+        """Rewrites all relations, from those that no other reads."""
         read = {
             leaf.group for group in self.memo for leaf in group.expressions[0].inputs if isinstance(leaf, GroupLeaf)
         }
@@ -51,39 +51,39 @@ class Rewriter:
         return self._written[relation.group]
 
     def rewritten(self, tree: Relation, *, inside: bool = False) -> tuple[Relation, ...]:
-        """The tree, and step by step what becomes of it as its inputs and then it are rewritten; all is in the memo.
+        """The tree, and its variants as its inputs and then the tree itself are rewritten; all are in the memo.
 
-        What is `inside` is rewritten by who reads it: an inner join by all inner joins around it, a join of which only
-        columns are dropped by the projection that drops them.
+        A tree that is `inside` is rewritten as part of its reader: an inner join with the inner joins around it, a join
+        below a projection that only drops columns with that projection.
         """
-        known = self._rewritten.get((tree, inside))
-        if known is not None:
-            return known
+        variants = self._rewritten.get((tree, inside))
+        if variants is not None:
+            return variants
         self._rewritten[tree, inside] = (tree,)
         below = [self.rewritten(it, inside=_covers(tree, it)) for it in tree.inputs]
         steps: dict[Relation, None] = {}
         for variant in _in_step(tree, below):
             steps[variant] = None
             for rule in self.rules if not inside else ():
-                for found in self._found(rule, tree, variant):
-                    steps.update(dict.fromkeys(self.rewritten(found)))
+                for result in self._results(rule, tree, variant):
+                    steps.update(dict.fromkeys(self.rewritten(result)))
         self._rewritten[tree, inside] = tuple(steps)
         return self._rewritten[tree, inside]
 
-    def _found(self, rule: Rule, tree: Relation, variant: Relation) -> list[Relation]:
-        """What a rule makes of a variant of a tree, or of the join that the variant only drops columns of."""
+    def _results(self, rule: Rule, tree: Relation, variant: Relation) -> list[Relation]:
+        """The results of a rule for a variant of a tree, or for the join below a projection that only drops columns."""
         inner = without_narrowing(variant)
         node = inner if isinstance(inner, Join) else variant
         if not rule.pattern.fits(node, node.inputs) or self.most_rewrites <= 0:
             return []
         match = Match(self.memo.insert(tree).group, node, self.memo)
-        found = [normal(relation, tree) for relation in rule.apply(match) if self._is_news(rule, match, relation)]
-        self.most_rewrites -= len(found)
-        self.add(rule, match, found)
-        return found
+        results = [normal(relation, tree) for relation in rule.apply(match) if self._is_news(rule, match, relation)]
+        self.most_rewrites -= len(results)
+        self.add(rule, match, results)
+        return results
 
     def _is_news(self, rule: Rule, match: Match, relation: Relation) -> bool:
-        """Whether a rule finds more than it found already over an input that is equal."""
+        """Whether a result differs from what the rule yields for an equal input."""
         key = (match.group, rule.name, self.memo.folded(relation))
         news = key not in self._seen
         self._seen.add(key)
@@ -91,7 +91,7 @@ class Rewriter:
 
 
 def _covers(reader: Relation, below: Relation) -> bool:
-    """Whether rules look at a relation through its reader."""
+    """Whether rules see a relation as part of its reader."""
     join = without_narrowing(below)
     if not isinstance(join, Join):
         return False
@@ -104,7 +104,7 @@ def _is_inner(relation: Relation) -> bool:
 
 
 def _in_step(tree: Relation, inputs: list[tuple[Relation, ...]]) -> dict[Relation, None]:
-    """The tree over its inputs as written, then over all of them a step further, and so on."""
+    """The tree over its inputs as written, then over the next variants of all inputs, and so on."""
     furthest = max((len(steps) for steps in inputs), default=1)
     at = [[steps[min(i, len(steps) - 1)] for steps in inputs] for i in range(furthest)]
     return dict.fromkeys(tree.with_inputs(*below) for below in at)

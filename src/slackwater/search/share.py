@@ -1,9 +1,9 @@
 """Which states to share: a greedy choice over ⟨sub-plan, run⟩, after Algorithm 1 of Beanstalk.
 
-Dynamic programming pays for a part once per use. A shared part is computed and saved once, and every use loads it: in
-the same run, in later ones, and for every query of a job alike. In each round the candidate that makes the plan
-cheapest is shared, until none helps. A benefit is only worked out again when a candidate comes to the front: sharing
-more seldom makes another share worth more (the lazy evaluation of the papers).
+Dynamic programming charges a part once per use. A shared part is computed and saved once, and every use loads it: in
+the same run, in later runs, and for all queries of a job. In each round the candidate that reduces the plan's cost most
+is shared, until none does. A benefit is recomputed only when its candidate comes first: sharing one node seldom makes
+another more valuable (the lazy evaluation of the papers).
                                                                           [Beanstalk §6.3, Kathuria & Sudarshan 2017]
 """
 
@@ -18,22 +18,22 @@ from slackwater.search.choose import Chooser
 from slackwater.search.objective import Cost, amount, clearly_less
 
 MOST_WORK = 7_000_000
-"""Nodes times candidates that are tried at all; first those that would spare most if all loaded them who could."""
+"""The limit of nodes times candidates; candidates with the largest possible saving come first."""
 MOST_ROUNDS = 50
 MOST_USES = 8
-"""How often a part is thought to be used at most: what saving it could bring by that much is not tried."""
+"""The assumed maximum number of uses of a part: a part that does not pay with so many is not a candidate."""
 
 
 @dataclass
 class Sharing:
-    """Shares nodes of a chooser's space, best first."""
+    """Shares nodes of a chooser's space, the most valuable first."""
 
     chooser: Chooser
     most_work: int = MOST_WORK
     trials: int = 0
 
     def run(self) -> None:
-        """Adopts what the plan keeps anyway, then tries every candidate."""
+        """Shares what the plan saves anyway, then tries every candidate."""
         chooser = self.chooser
         self._settle()
         waiting: list[tuple[Cost, int]] = []
@@ -58,10 +58,10 @@ class Sharing:
             gained = now - chooser.total
             waiting = [(expected - gained, other) for expected, other in waiting]
             heapq.heapify(waiting)
-        self._give_up_what_costs()
+        self._unshare_what_costs()
 
-    def _give_up_what_costs(self) -> None:
-        """What was worth sharing before something else was shared may no longer be."""
+    def _unshare_what_costs(self) -> None:
+        """Unshares nodes that no longer pay since others are shared."""
         chooser = self.chooser
         for number in sorted(chooser.shared):
             if clearly_less(self._after(chooser.unshare, number), chooser.total):
@@ -69,7 +69,7 @@ class Sharing:
                 self._settle()
 
     def candidates(self) -> list[int]:
-        """Nodes that several others could read and that are dear enough to be worth saving, the most promising first.
+        """Nodes that several others could read and that cost enough to be worth saving, the most promising first.
 
         Where early is best, only the earliest run of a cell counts (Theorem 6.3), else every run.
         """
@@ -91,7 +91,7 @@ class Sharing:
         return [number for _, number in sorted(promising)]
 
     def _tried(self, number: int) -> Cost:
-        """What the plan would cost with one more node shared; what it costs now if nothing would then use the node."""
+        """The plan's cost with one more node shared; unchanged if no reader would use the node."""
         self.trials += 1
         chooser, now = self.chooser, self.chooser.total
         with chooser.trying():
@@ -103,14 +103,14 @@ class Sharing:
             return chooser.total
 
     def _after(self, change: Callable[[int], None], number: int) -> Cost:
-        """What the plan would cost after a change, which is taken back."""
+        """The plan's cost after a change, which is undone."""
         with self.chooser.trying():
             change(number)
             self._drop_unused(*self.chooser.used())
             return self.chooser.total
 
     def _settle(self) -> None:
-        """Shares what the plan keeps for later runs, where nobody loses by it, and gives up what it no longer uses."""
+        """Shares what the plan saves for later runs, if that costs no more, and unshares what it no longer uses."""
         chooser = self.chooser
         for _ in range(MOST_ROUNDS):
             _, kept = chooser.used()
@@ -123,25 +123,25 @@ class Sharing:
                 return
 
     def share_unsettled(self) -> None:
-        """Shares whatever is read twice and might come out differently if it were computed twice, at any price."""
+        """Shares all nodes that are read twice and may differ if computed twice, at any cost."""
         chooser = self.chooser
         for _ in range(MOST_ROUNDS):
             twice = {number for number, times in chooser.used()[0].items() if times > 1} - chooser.shared
-            found = [number for number in sorted(twice) if chooser.space.is_unsettled(number)]
-            if not found:
+            unsettled = [number for number in sorted(twice) if chooser.space.is_unsettled(number)]
+            if not unsettled:
                 return
-            for number in found:
+            for number in unsettled:
                 chooser.share(number)
 
     def _drop_unused(self, uses: Counter[int], kept: set[int]) -> bool:
-        """Gives up what nothing reads, or one reader of the same run only."""
+        """Unshares nodes without readers, or with a single reader in the same run."""
         idle = sorted(number for number in self.chooser.shared - kept if uses[number] < 2)
         for number in idle:
             self.chooser.unshare(number)
         return bool(idle)
 
     def worth(self) -> dict[int, float]:
-        """What the plan would cost more if a node could not be saved, for each that is."""
+        """For each saved node, by how much the plan's cost would grow if it could not be saved."""
         chooser = self.chooser
         now = chooser.total
         saved = sorted(chooser.shared | chooser.used()[1])

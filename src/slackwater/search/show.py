@@ -1,4 +1,4 @@
-"""The trace as text: which rule fired on what, and what it found, in the notation of `memo.show`.
+"""The trace as text: which rule fired on what, and its results, in the notation of `memo.memo_text`.
 
 1  enumerate_join_orders  G9      inner join on a = b [G4, G8]
 2  snapshot_of_operator   G9@new  G6@new ⋈ G3@new
@@ -14,7 +14,7 @@ from slackwater.time.forms import Form
 
 
 def show_trace(trace: Trace, memo: Memo) -> str:
-    """Firings in order, the ways each found below each other; and the budgets that were hit."""
+    """Firings in order, one line for each result; and the budgets that were reached."""
     names = [target(memo, firing) for firing in trace.firings]
     widths = [
         len(str(len(names))),
@@ -36,13 +36,13 @@ def target(memo: Memo, firing: Firing) -> str:
 
 
 def ways(memo: Memo, firing: Firing) -> list[str]:
-    """What a firing found, one line each."""
+    """The results of a firing, one line each."""
     if isinstance(firing.target, Form):
         return [found_expression(memo, tree) for tree in firing.found]
     return [show_expression(expression) for expression in firing.found]
 
 
 def show_groups(memo: Memo) -> str:
-    """What the numbers of the groups stand for: the first expression of each."""
+    """The first expression of each group, by its number."""
     width = len(f"G{len(memo)}")
     return "\n".join(f"{f'G{group.id}'.ljust(width)}  {show_expression(group.expressions[0])}" for group in memo)

@@ -1,11 +1,11 @@
-"""The plan space as a graph of cells at runs: what the search by cost walks on.
+"""The plan space as a graph of cells at runs, which the cost-based choice searches.
 
 A node is a cell computed at a run; its ways are the alternatives, each with its own price and the nodes it reads. Nodes
-are numbered inputs first, so that costs flow from low numbers to high ones. Prices are worked out once; what a sub-plan
-costs is not here but in `choose`, for it depends on which states are shared.
+are numbered inputs first, so that costs flow from low numbers to high ones. Prices are computed once; the cost of a
+sub-plan depends on which states are shared, and is computed in `choose`.
 
-A cell can be computed at every run from that on which brings its data. Over a long schedule those are too many nodes:
-there a cell is computed at most `LAG` runs later, and after that loaded from one of them.
+A cell can be computed at every run from the one at which its data has arrived. For a long schedule those are too many
+nodes: there a cell is computed at most `LAG` runs later, and after that loaded from one of these runs.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from slackwater.search.price_list import Counted, PriceList
 from slackwater.time.timeline import Timeline
 
 LONG = 40
-"""A schedule with more runs to plan is long."""
+"""A schedule with more runs to plan than this is long."""
 LAG = 12
-"""In a long schedule, the runs after the one that brings its data at which a cell can still be computed."""
+"""In a long schedule, how many runs after the arrival of its data a cell can still be computed."""
 
 Key = tuple[Cell, int]
 """A cell, and the run that computes it."""
@@ -32,25 +32,23 @@ Key = tuple[Cell, int]
 
 @dataclass(frozen=True)
 class Start:
-    """Where a plan begins: the first run that is still to be done, and the cells that earlier ones have left."""
+    """Where a plan begins: the first run to plan, and the cells that earlier runs have saved."""
 
     run: int = 1
     kept: frozenset[Key] = frozenset()
 
 
 def shortened(timeline: Timeline, start: Start) -> str | None:
-    """What is left out of the space because the schedule is long, in words; None where nothing is."""
+    """A note on what the space leaves out because the schedule is long; None if nothing."""
     left = timeline.last - start.run + 1
     if left <= LONG:
         return None
-    return (
-        f"{left} runs to plan: what arrives is used within {LAG} runs, or from a state that is kept within {LAG} runs"
-    )
+    return f"{left} runs to plan: rows are used within {LAG} runs of arrival, or from a state saved within {LAG} runs"
 
 
 @dataclass(frozen=True, slots=True)
 class PricedAlternative:
-    """One alternative for a node: what it costs by itself, and the nodes whose cells it reads at its run."""
+    """One alternative for a node: its cost without inputs, and the nodes whose cells it reads."""
 
     alternative: Alternative
     tree: Relation
@@ -60,17 +58,17 @@ class PricedAlternative:
 
 @dataclass(slots=True)
 class Node:
-    """A cell at a run. `earlier` are nodes of the same cell at runs before, whose rows could be saved for this one."""
+    """A cell at a run. `earlier` are nodes of the same cell at earlier runs, whose rows could be saved for this one."""
 
     key: Key
     ways: tuple[PricedAlternative, ...]
     own: float
-    """The price of reading it, where it is a source; infinite where it can only be loaded."""
+    """The price of reading it, if it is a source; infinite if it can only be loaded."""
     save: float
     load: float
     earlier: tuple[int, ...] = ()
     kept: bool = False
-    """Whether an earlier run, now over, has left it: what it cost is spent."""
+    """Whether a completed run has saved it, so that it costs nothing more."""
     later: list[int] = field(default_factory=list)
     readers: list[int] = field(default_factory=list)
 
@@ -78,8 +76,8 @@ class Node:
 class Space:
     """All nodes that the wanted ones could use; as batch, snapshots from snapshots, with nothing kept from run to run.
 
-    `early_is_best` is the condition of Theorem 6.3 of Beanstalk: where a later run is never cheaper, rows that are kept
-    at all are kept from the earliest run that can have them, and no other run need be looked at.
+    `early_is_best` is the condition of Theorem 6.3 of Beanstalk: if a later run is never cheaper, a state is best saved
+    at the earliest run that can compute it, and other runs need not be considered.
     """
 
     def __init__(
@@ -108,7 +106,7 @@ class Space:
         self._numbers: dict[Key, int | None] = {}
 
     def node(self, cell: Cell, run: int) -> int:
-        """The number of a wanted node; it must have a way."""
+        """The number of a wanted node; it must be computable."""
         number = self._visit(cell, run)
         if number is None:
             raise InternalError(f"no way to compute {cell.form} at run {run}")
@@ -121,16 +119,16 @@ class Space:
         return len(self.nodes)
 
     def is_unsettled(self, number: int) -> bool:
-        """Whether a node may come out differently if it is computed twice."""
+        """Whether two computations of a node may differ."""
         node = self.nodes[number]
         return bool(node.ways and self.memo[node.key[0].form.group].unstable)
 
     def first_run(self, cell: Cell) -> int:
-        """The earliest run that is still to be done and has a cell's data."""
+        """The earliest run to plan at which a cell's data has arrived."""
         return max(cell.first_run, self.start.run)
 
     def earlier_runs(self, cell: Cell, run: int) -> Iterable[int]:
-        """The runs before one at which a cell might be computed and saved for it, or was; the latest first."""
+        """The runs before `run` at which a cell can be, or was, computed and saved for it; the latest first."""
         if self.batch or self.cells.is_at_hand(cell):
             return ()
         first = self.first_run(cell)
@@ -140,10 +138,10 @@ class Space:
     def _visit(self, cell: Cell, run: int) -> int | None:
         key = (cell, run)
         if key in self._numbers:
-            found = self._numbers[key]
-            if found == -1:
+            place = self._numbers[key]
+            if place == -1:
                 raise InternalError(f"{cell.form} in interval {cell.interval} needs itself")
-            return found
+            return place
         if key in self.start.kept:
             return self._add(key, Node(key, (), 0.0, 0.0, 0.0, kept=True))
         if run < self.first_run(cell):
@@ -168,7 +166,7 @@ class Space:
         return number
 
     def _is_too_late(self, cell: Cell, run: int) -> bool:
-        """Whether a cell can only be loaded at a run of a long schedule; what never changes can always be computed."""
+        """Whether a cell can only be loaded at a run of a long schedule; static cells can always be computed."""
         return cell.interval > 0 and run - self.first_run(cell) > self.lag and not self.cells.is_at_hand(cell)
 
     def _add(self, key: Key, node: Node) -> int:

@@ -1,4 +1,4 @@
-"""What the search did: rule firings in order, and the budgets it ran into."""
+"""A log of the search: rule firings in order, and the budgets that were reached."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from slackwater.time.forms import Form, GroupId
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """One application of a rule that found something new: expressions of a group, or ways to compute a form."""
+    """One application of a rule with new results: expressions of a group, or alternatives of a form."""
 
     rule: str
     target: GroupId | Form
@@ -20,7 +20,7 @@ class Firing:
 
 @dataclass
 class Trace:
-    """A log the search writes and `--trace` shows."""
+    """The log, which `--trace` shows."""
 
     firings: list[Firing] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)

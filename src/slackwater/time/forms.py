@@ -22,7 +22,7 @@ from slackwater.time.version import Mask
 GroupId = NewType("GroupId", int)
 
 WEIGHT = Column(ColumnId("#"), "multiplicity", BIGINT)
-"""How often a row of a signed delta is added; taken away, where negative."""
+"""How often a row of a signed delta is added; if negative, removed."""
 
 
 class Kind(StrEnum):
@@ -38,11 +38,11 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class GroupLeaf(Relation):
-    """A group of the memo as the input of an operator: any of its expressions will do."""
+    """A group of the memo as the input of an operator; it stands for any of the group's expressions."""
 
     group: GroupId
     names: tuple[Column, ...]
-    known: Properties = field(compare=False, repr=False)
+    properties: Properties = field(compare=False, repr=False)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -87,10 +87,10 @@ class Form(Relation):
 
 @derive.register
 def _(relation: GroupLeaf) -> Properties:
-    return relation.known
+    return relation.properties
 
 
 @derive.register
 def _(_: Form) -> Properties:
-    """Of a form's rows alone nothing is known here; the memo knows its group."""
+    """A form has no properties of its own; the memo has those of its group."""
     return Properties(frozenset(), (), (), frozenset(), monotone=True)

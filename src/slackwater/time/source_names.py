@@ -18,7 +18,7 @@ def snapshot_name(table: str, version: int) -> str:
 
 
 def change_name(table: str, interval: int) -> str:
-    """What a changing table brought at a run; with a weight a row, if it retracts."""
+    """The rows of a changing table that arrived for a run; with a weight for each row, if rows can be retracted."""
     return f"{_plain(table)}__d{interval}"
 
 
@@ -41,6 +41,6 @@ def change_source(scan: Scan, interval: int, *, signed: bool) -> Relation:
 
 
 def state_source(name: str, columns: tuple[Column, ...]) -> Relation:
-    """A saved relation, under the names its step gave its columns."""
+    """A saved relation, with the column names of the step that saved it."""
     spelt = output_names(columns)
     return Scan(TableSchema(name, tuple(Field(spelt[c], c.type) for c in columns)), columns)

@@ -14,8 +14,8 @@ from slackwater.time.clock import is_mistaken, minutes
 class Timeline:
     """t1 < … < tk. Runs count from one; run 0 is "before anything arrived".
 
-    `weights` is the price of a unit of work at each run; `deliver` the runs whose answer the user wants. A
-    query that some of these do not deliver has its own `by_query`.
+    `weights` is the price of a unit of work at each run; `deliver` are the runs that deliver an answer. A query that
+    is not delivered at all of these runs has its own entry in `by_query`.
     """
 
     times: tuple[str, ...]
@@ -29,7 +29,7 @@ class Timeline:
         weights: Sequence[float] | None = None,
         deliver: str | Iterable[str | int] | Mapping[str, str | Iterable[str | int]] = "final",
     ) -> Timeline:
-        """A checked timeline. `deliver` is `final`, `every`, or a list of times or run numbers; or that by query."""
+        """A checked timeline. `deliver` is `final`, `every`, or a list of times or run numbers; or these by query."""
         names = tuple(str(time) for time in times)
         if not names:
             raise UserError("a schedule needs at least one run", hint='e.g. ["14:00", "24:00"]')
@@ -58,12 +58,12 @@ class Timeline:
         return len(self.times)
 
     def due(self, query: str) -> frozenset[int]:
-        """The runs that deliver the answer of a query: all that deliver, unless it has some of its own."""
+        """The runs that deliver the answer of a query: those of `by_query`, else all that deliver."""
         return dict(self.by_query).get(query, self.deliver) & self.deliver
 
     @property
     def is_by_the_clock(self) -> bool:
-        """Whether its times are times of the clock; else they are names, and mean only an order."""
+        """Whether its times are clock times; else they are names, and only their order matters."""
         return all(minutes(time) is not None for time in self.times)
 
     def weight(self, run: int) -> float:
@@ -82,7 +82,7 @@ class Timeline:
 
 
 def _check_clock(names: tuple[str, ...]) -> None:
-    """Times of the clock are right, in order and not mixed with names, for runs are due by them."""
+    """Checks that clock times are valid, in order and not mixed with names, since runs are due by them."""
     for name in filter(is_mistaken, names):
         raise UserError(f"{name} is not a clock time", hint="write hours and minutes, from 0:00 to 24:00")
     times = [name for name in names if minutes(name) is not None]

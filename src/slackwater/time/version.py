@@ -1,4 +1,4 @@
-"""Versions: which changing tables have been read at the new end of an interval.
+"""Versions: which changing tables are read at the new end of an interval.
 
 Within one interval (old, new] a version of a relation is a bit mask over the changing tables *below that relation*:
 a bit is on where the table is read at `new`. Masks are always restricted to those tables, so equal versions of equal
@@ -20,13 +20,13 @@ OLD = Mask(0)
 
 @dataclass(frozen=True, slots=True)
 class ChangingTables:
-    """The changing tables of a job, numbered in the order in which they are brought up to date one by one."""
+    """The changing tables of a job, numbered in the order in which a version advances table by table."""
 
     names: tuple[str, ...]
 
     @staticmethod
     def of(names: Iterable[str], first: Iterable[str] = ()) -> ChangingTables:
-        """In order of their names, but some before all others."""
+        """In order of their names, those in `first` before all others."""
         early = frozenset(first)
         return ChangingTables(tuple(sorted(set(names), key=lambda name: (name not in early, name))))
 

@@ -408,16 +408,16 @@ REFUSED = [
     (
         UPSERTS,
         [[upsert(1, 1), upsert(1, 1, amount=2)]],
-        "differ and have the same sequence.*amount.*1.* and .*amount.*2",
+        "two different records of one key have the same sequence.*amount.*1.* and .*amount.*2",
     ),
     (
         UPSERTS,
         [[upsert(1, 1)], [upsert(1, 1, amount=2)]],
-        "differ and have the same sequence.*amount.*1.* and .*amount.*2",
+        "two different records of one key have the same sequence.*amount.*1.* and .*amount.*2",
     ),
-    (UPSERTS, [[upsert(1, 1)], [delete(1, 1)]], "differ and have the same sequence"),
-    (NO_SEQUENCE, [[upsert(1, 0), upsert(1, 0, amount=2)]], "two records of one key that differ, so give `sequence`"),
-    (NO_SEQUENCE, [[upsert(1, 0)], [upsert(1, 0), delete(1, 0)]], "two records of one key that differ"),
+    (UPSERTS, [[upsert(1, 1)], [delete(1, 1)]], "two different records of one key have the same sequence"),
+    (NO_SEQUENCE, [[upsert(1, 0), upsert(1, 0, amount=2)]], "two different records of one key: set `sequence`"),
+    (NO_SEQUENCE, [[upsert(1, 0)], [upsert(1, 0), delete(1, 0)]], "two different records of one key"),
     (UPSERTS, [[{**upsert(1, 1), "id": None}]], r"a record has NULL in its key \(id\)"),
     (UPSERTS, [[{**upsert(1, 1), "ts": None}]], "a record has no sequence, `ts` is NULL"),
 ]

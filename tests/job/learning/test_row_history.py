@@ -41,7 +41,7 @@ def test_manifests_say_what_steps_have_counted(room: Room) -> None:
     assert all(step.subject is not None for step in steps)
     (day,) = history_of(job.store)
     assert day.arrivals["sales"] == (Arrival(7.0), Arrival(4.0), Arrival(1.0))
-    assert [seen.rows for seen in day.seen] == [step.rows for step in steps]
+    assert [seen.rows for seen in day.counts] == [step.rows for step in steps]
 
 
 def test_the_next_plan_goes_by_them(room: Room, spark: Session) -> None:
@@ -61,7 +61,7 @@ def test_a_damaged_manifest_ends_what_is_known_of_its_cycle(room: Room, spark: S
     cycle.manifest_file(2).write_text(damage, encoding="utf-8")
     (day,) = history_of(job.store)
     assert len(day.arrivals["sales"]) == 1
-    assert [seen.rows for seen in day.seen] == first
+    assert [seen.rows for seen in day.counts] == first
     assert job.planned().plan.steps
     cycle.manifest_file(1).write_text(damage, encoding="utf-8")
     assert history_of(job.store) == ()

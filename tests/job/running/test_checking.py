@@ -392,7 +392,7 @@ def test_checks_are_no_steps_of_a_plan(tmp_path: Path, duck: tuple[Duck, Session
     assert not list(observations(manifest.model_copy(update={"steps": (check,)})))
     assert not list(surprising_states([check.model_copy(update={"expected_rows": 1e9})], 3.0))
     (day,) = history_of(room.job().store)
-    assert len(day.seen) == len([step for step in manifest.steps if step.subject is not None])
+    assert len(day.counts) == len([step for step in manifest.steps if step.subject is not None])
 
 
 def test_what_will_be_checked_and_for_how_much(tmp_path: Path, duck: tuple[Duck, Session]) -> None:

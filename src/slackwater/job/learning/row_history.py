@@ -19,7 +19,7 @@ from slackwater.rows.learning import DAYS
 def history_of(store: Store) -> History:
     """The last cycles, the one under way included."""
     days = (_day(list(_in_order(cycle))) for cycle in store.cycles(last=DAYS))
-    return tuple(day for day in days if day.seen)
+    return tuple(day for day in days if day.counts)
 
 
 def _in_order(cycle: Cycle) -> Iterator[Manifest]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from slackwater.algebra.properties import matched_columns
+from slackwater.algebra.properties import derive, matched_columns
 from slackwater.algebra.relation import Filter, Join, JoinKind, Project, Relation
 from slackwater.algebra.scalar import Scalar, conjunction, conjuncts, reference
 from slackwater.algebra.schema import Column
@@ -203,9 +203,7 @@ def _greedily(memo: Memo, graph: JoinGraph) -> Iterator[Relation]:
     def by_key(left: int, right: int) -> bool:
         condition = conjunction(graph.condition(left, right))
         join = Join(JoinKind.INNER, orders.groups[left], orders.groups[right], condition)
-        return any(
-            side.known.is_unique(matched_columns(join, side)) for side in (orders.groups[left], orders.groups[right])
-        )
+        return any(derive(side).is_unique(matched_columns(join, side)) for side in join.inputs)
 
     def worth(pair: tuple[int, int]) -> tuple[bool, int, bool, int, tuple[int, int]]:
         both = pair[0] | pair[1]

@@ -193,7 +193,7 @@ def snapshot_of_wider_view(goal: Goal, node: Relation) -> Iterator[Found]:
     block = _view(goal, node) if goal.is_whole_step else None
     for number, leaf in enumerate(block.leaves if block is not None else ()):
         assert block is not None
-        affected = block.indirectly_affected(number) if leaf_of(leaf).known.changing_tables else ()
+        affected = block.indirectly_affected(number) if leaf_of(leaf).properties.changing_tables else ()
         if affected and not _can_be_told(block, affected) and (wide := _wider(block, affected)) is not None:
             yield keeping(goal.new(goal.group_of(wide)), goal.form.columns)
             return
