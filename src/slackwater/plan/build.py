@@ -196,7 +196,7 @@ class StepBuilder:
     def _bounded(self, relation: Relation, rows: Estimate) -> Estimate:
         """The estimate, with the upper bound that follows from what the step really reads."""
         if not relation.inputs:
-            return rows
+            return self.rows.get(relation, rows)
         estimate = self.rows.get(relation, rows)
         most = most_rows(relation, [self.rows[below] for below in relation.inputs])
         return replace(rows, most=most, right_hit=estimate.right_hit)

@@ -10,9 +10,9 @@ from slackwater.plan.build import Delivery
 from slackwater.plan.options import Options
 from slackwater.search.choose import Choice, Chooser, Computed, Existing, Forced
 from slackwater.search.objective import early_is_best
-from slackwater.search.price_list import Counted, PriceList
+from slackwater.search.price_list import Assumption, PriceList
 from slackwater.search.share import Sharing
-from slackwater.search.space import Key, Space, Start
+from slackwater.search.space import Key, Scope, Space
 from slackwater.time.timeline import Timeline
 
 
@@ -21,15 +21,11 @@ def open_space(
     deliveries: Iterable[Delivery],
     timeline: Timeline,
     settings: Options,
-    *,
-    batch: bool = False,
-    counted: Counted = Counted.ALL,
-    start: Start | None = None,
+    scope: Scope | None = None,
 ) -> Chooser:
     """The space of all plans for the deliveries, with costs; nothing is shared yet."""
     objective = settings.objective_of(timeline)
-    early = early_is_best(objective)
-    space = Space(prices, timeline, batch=batch, counted=counted, early_is_best=early, start=start)
+    space = Space(prices, timeline, scope, early_is_best=early_is_best(objective))
     return Chooser(space, objective, [space.node(*delivery.key) for delivery in deliveries])
 
 
@@ -48,9 +44,7 @@ def proposals(
     deliveries: tuple[Delivery, ...],
     timeline: Timeline,
     settings: Options,
-    start: Start,
-    *,
-    batch: bool = False,
+    scope: Scope,
 ) -> tuple[ProposedPlan, ...]:
     """The cheapest plans for all deliveries together; as batch, each from scratch at its own run.
 
@@ -58,16 +52,16 @@ def proposals(
     states as counted, and states as partitioned by the keys that their readers ask for. Where some query keeps nothing,
     a third is the best in which all keep something.
     """
-    open_with = partial(open_space, prices, deliveries, timeline, settings, batch=batch, start=start)
-    chooser = open_with()
+    open_with = partial(open_space, prices, deliveries, timeline, settings)
+    chooser = open_with(scope)
     sharing = _shared(chooser, settings)
     free = _proposed(chooser, sharing, deliveries, {})
     others = []
     tables = prices.cells.memo.tables.names
     if any(settings.model.exceeds_broadcast(prices.cells.table(name).total) for name in tables):
-        bounded = open_with(counted=Counted.STATES)
+        bounded = open_with(replace(scope, assumption=Assumption.STATES_COUNTED))
         others.append(_proposed(bounded, _shared(bounded, settings), deliveries, {}))
-    if not batch and (forced := _forced(chooser, free.choices, deliveries)):
+    if not scope.batch and (forced := _forced(chooser, free.choices, deliveries)):
         keeping = _proposed(chooser, sharing, deliveries, forced)
         return (keeping,) if settings.keeping else (free, keeping, *others)
     return (free, *others)

@@ -11,13 +11,13 @@ from slackwater.search.cells import Cell, Cells
 from slackwater.time.forms import Form
 
 
-class Counted(Enum):
-    """Which rows a price takes as counted by the time a run is compiled; of others only bounds are certain."""
+class Assumption(Enum):
+    """Which row counts a price assumes to be known when a run is compiled; other rows only have upper bounds."""
 
-    ALL = auto()
-    """Whatever an expression reads: it could be a state."""
-    STATES = auto()
-    """Only sources and states; these are partitioned as whoever reads them asks."""
+    ALL_COUNTED = auto()
+    """Those of all inputs of an expression: each could be a state."""
+    STATES_COUNTED = auto()
+    """Those of sources and states only; states are partitioned as their readers demand."""
 
 
 @dataclass
@@ -26,21 +26,21 @@ class PriceList:
 
     cells: Cells
     model: CostModel
-    _expressions: dict[tuple[Relation, int, Counted], float] = field(default_factory=dict)
+    _expressions: dict[tuple[Relation, int, Assumption], float] = field(default_factory=dict)
     _scans: dict[Cell, float] = field(default_factory=dict)
     _states: dict[Cell, tuple[float, float]] = field(default_factory=dict)
 
-    def expression(self, tree: Relation, interval: int, counted: Counted) -> float:
+    def expression(self, tree: Relation, interval: int, assumption: Assumption) -> float:
         """What an expression costs by itself, at whatever run."""
-        key = tree, interval, counted
+        key = tree, interval, assumption
         price = self._expressions.get(key)
         if price is None:
-            price = self._expressions[key] = self._computed(tree, interval, counted)
+            price = self._expressions[key] = self._computed(tree, interval, assumption)
         return price
 
-    def _computed(self, tree: Relation, interval: int, counted: Counted) -> float:
-        rows = self.cells.estimator(interval, bounded=counted is Counted.STATES)
-        if counted is Counted.ALL:
+    def _computed(self, tree: Relation, interval: int, assumption: Assumption) -> float:
+        rows = self.cells.estimator(interval, bounded=assumption is Assumption.STATES_COUNTED)
+        if assumption is Assumption.ALL_COUNTED:
             return self.model.compute(tree, rows)
         states = {leaf for leaf in tree.walk() if isinstance(leaf, Form) and self._may_be_a_state(leaf, interval)}
         return self.model.compute_over(tree, rows, states.__contains__)

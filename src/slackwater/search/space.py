@@ -18,7 +18,7 @@ from slackwater.algebra.relation import Relation
 from slackwater.errors import InternalError
 from slackwater.memo.group import Alternative
 from slackwater.search.cells import Cell
-from slackwater.search.price_list import Counted, PriceList
+from slackwater.search.price_list import Assumption, PriceList
 from slackwater.time.timeline import Timeline
 
 LONG = 40
@@ -36,6 +36,18 @@ class Start:
 
     run: int = 1
     kept: frozenset[Key] = frozenset()
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Which plans a space contains: from where on, only batch plans or all, under which assumption of row counts.
+
+    Batch plans compute snapshots from snapshots, without states.
+    """
+
+    start: Start = field(default_factory=Start)
+    batch: bool = False
+    assumption: Assumption = Assumption.ALL_COUNTED
 
 
 def shortened(timeline: Timeline, start: Start) -> str | None:
@@ -74,31 +86,23 @@ class Node:
 
 
 class Space:
-    """All nodes that the wanted ones could use; as batch, snapshots from snapshots, with nothing kept from run to run.
+    """All nodes that the wanted ones could use.
 
     `early_is_best` is the condition of Theorem 6.3 of Beanstalk: if a later run is never cheaper, a state is best saved
     at the earliest run that can compute it, and other runs need not be considered.
     """
 
     def __init__(
-        self,
-        prices: PriceList,
-        timeline: Timeline,
-        *,
-        batch: bool = False,
-        counted: Counted = Counted.ALL,
-        early_is_best: bool = False,
-        start: Start | None = None,
+        self, prices: PriceList, timeline: Timeline, scope: Scope | None = None, *, early_is_best: bool = False
     ) -> None:
         self.prices = prices
         self.cells = prices.cells
         self.memo = prices.cells.memo
         self.timeline = timeline
-        self.batch = batch
-        self.counted = counted
+        self.scope = scope or Scope()
+        self.start = self.scope.start
         self.early_is_best = early_is_best
-        self.start = start or Start()
-        self.lag = LAG if not self.batch and shortened(timeline, self.start) else timeline.last
+        self.lag = LAG if not self.scope.batch and shortened(timeline, self.start) else timeline.last
         self._kept: dict[Cell, list[int]] = {}
         for cell, run in sorted(self.start.kept, key=lambda key: -key[1]):
             self._kept.setdefault(cell, []).append(run)
@@ -129,7 +133,7 @@ class Space:
 
     def earlier_runs(self, cell: Cell, run: int) -> Iterable[int]:
         """The runs before `run` at which a cell can be, or was, computed and saved for it; the latest first."""
-        if self.batch or self.cells.is_at_hand(cell):
+        if self.scope.batch or self.cells.is_at_hand(cell):
             return ()
         first = self.first_run(cell)
         runs = range(min(run - 1, first + self.lag), first - 1, -1)
@@ -178,10 +182,10 @@ class Space:
         if self.cells.is_at_hand(cell):
             return
         for alternative in self.cells.ways(cell):
-            if self.batch and not alternative.flags.makes_batch:
+            if self.scope.batch and not alternative.flags.makes_batch:
                 continue
             tree = self.cells.instance(alternative, cell.interval)
             inputs = [self._visit(source, run) for source in self.cells.inputs(tree, cell.interval)]
             if None not in inputs:
-                price = self.prices.expression(tree, cell.interval, self.counted)
+                price = self.prices.expression(tree, cell.interval, self.scope.assumption)
                 yield PricedAlternative(alternative, tree, price, tuple(n for n in inputs if n is not None))
