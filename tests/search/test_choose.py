@@ -13,7 +13,7 @@ from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.choose import Choice, Chooser, Computed, Existing
 from slackwater.search.objective import WeightedSum
 from slackwater.search.price_list import PriceList
-from slackwater.search.space import Key, Scope, Space, Start
+from slackwater.search.space import Key, Space, SpaceScope, Start
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline
 from slackwater.time.version import OLD
@@ -55,7 +55,7 @@ def test_what_an_earlier_run_left_is_kept() -> None:
     saved = {key for key, choice in planning.choices.items() if key[1] == 1 and choice.tree is not None}
     (delivery,) = planning.deliveries
     start = Start(2, frozenset(saved))
-    chooser = open_space(PriceList(planning.cells, OPTIONS.model), [delivery], TIMELINE, OPTIONS, Scope(start))
+    chooser = open_space(PriceList(planning.cells, OPTIONS.model), [delivery], TIMELINE, OPTIONS, SpaceScope(start))
     choices = chooser.choices()
     kept = {key for key, choice in choices.items() if choice.how is Existing.KEPT}
     assert kept

@@ -37,7 +37,7 @@ from slackwater.search.explore import Explorer
 from slackwater.search.objective import Objective, Vector, checked
 from slackwater.search.price_list import PriceList
 from slackwater.search.relational import RelationalExplorer
-from slackwater.search.space import Key, Scope, Start, shortened
+from slackwater.search.space import Key, SpaceScope, Start, shortened
 from slackwater.search.trace import Trace
 from slackwater.time.forms import Form
 from slackwater.time.timeline import Timeline
@@ -118,11 +118,11 @@ def choose_plan(
         rest = _Rest(done + 1, kept, past.steps if past is not None else ())
         write = partial(_written, cells=cells, model=settings.model, objective=objective, rest=rest, runs=timeline.last)
         propose = partial(proposals, prices, deliveries, timeline, settings)
-        written = _cheapest(map(write, propose(Scope(rest.start))), objective)
+        written = _cheapest(map(write, propose(SpaceScope(rest.start))), objective)
         if not (lacking := rest.lacking(written.steps)):
             break
         kept = {key: step for key, step in kept.items() if step.name not in lacking}
-    batch = _cheapest(map(write, propose(Scope(rest.start, batch=True))), objective)
+    batch = _cheapest(map(write, propose(SpaceScope(rest.start, batch=True))), objective)
     if objective.rank(batch.cost) <= objective.rank(written.cost) and not settings.keeping:
         written = batch
     chosen = time.thread_time()
@@ -173,7 +173,7 @@ def _text_cost(
     deliveries = _deliveries(exploration, cells, timeline, rest.run - 1)
     write = partial(_written, cells=cells, model=settings.model, objective=objective, rest=rest, runs=timeline.last)
     prices = PriceList(cells, settings.model)
-    best = proposals(prices, deliveries, timeline, settings, Scope(rest.start, batch=True))
+    best = proposals(prices, deliveries, timeline, settings, SpaceScope(rest.start, batch=True))
     batch = _cheapest(map(write, best), objective)
     (cost, *_) = objective.rank(batch.cost)
     if not isinstance(settings.model, EngineCost):

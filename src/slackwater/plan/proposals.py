@@ -12,7 +12,7 @@ from slackwater.search.choose import Choice, Chooser, Computed, Existing, Forced
 from slackwater.search.objective import early_is_best
 from slackwater.search.price_list import Assumption, PriceList
 from slackwater.search.share import Sharing
-from slackwater.search.space import Key, Scope, Space
+from slackwater.search.space import Key, Space, SpaceScope
 from slackwater.time.timeline import Timeline
 
 
@@ -21,7 +21,7 @@ def open_space(
     deliveries: Iterable[Delivery],
     timeline: Timeline,
     settings: Options,
-    scope: Scope | None = None,
+    scope: SpaceScope | None = None,
 ) -> Chooser:
     """The space of all plans for the deliveries, with costs; nothing is shared yet."""
     objective = settings.objective_of(timeline)
@@ -44,7 +44,7 @@ def proposals(
     deliveries: tuple[Delivery, ...],
     timeline: Timeline,
     settings: Options,
-    scope: Scope,
+    scope: SpaceScope,
 ) -> tuple[ProposedPlan, ...]:
     """The cheapest plans for all deliveries together; as batch, each from scratch at its own run.
 

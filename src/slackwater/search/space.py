@@ -39,7 +39,7 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Scope:
+class SpaceScope:
     """Which plans a space contains: from where on, only batch plans or all, under which assumption of row counts.
 
     Batch plans compute snapshots from snapshots, without states.
@@ -93,13 +93,13 @@ class Space:
     """
 
     def __init__(
-        self, prices: PriceList, timeline: Timeline, scope: Scope | None = None, *, early_is_best: bool = False
+        self, prices: PriceList, timeline: Timeline, scope: SpaceScope | None = None, *, early_is_best: bool = False
     ) -> None:
         self.prices = prices
         self.cells = prices.cells
         self.memo = prices.cells.memo
         self.timeline = timeline
-        self.scope = scope or Scope()
+        self.scope = scope or SpaceScope()
         self.start = self.scope.start
         self.early_is_best = early_is_best
         self.lag = LAG if not self.scope.batch and shortened(timeline, self.start) else timeline.last
