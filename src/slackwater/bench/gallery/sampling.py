@@ -43,8 +43,9 @@ def zipf(random: Random, rows: int, values: int, exponent: float = 1.0) -> Ints:
     """Numbers below `values`, a few of them far more frequent than the others; which ones looks arbitrary."""
     reached = np.cumsum(np.arange(1, values + 1, dtype=np.float64) ** -exponent)
     ranks = np.searchsorted(reached, random.random(rows) * reached[-1])
-    places: Ints = np.random.default_rng(values).permutation(values).astype(np.int64)
-    return places[np.minimum(ranks, values - 1)]
+    places = np.random.default_rng(values).permutation(values)
+    chosen: Ints = places[np.minimum(ranks, values - 1)].astype(np.int64)
+    return chosen
 
 
 def words(random: Random, rows: int, shares: Mapping[str, float]) -> Texts:
@@ -77,7 +78,8 @@ def running(values: Ints, lengths: Ints) -> Ints:
     sums = np.cumsum(values)
     starts = np.cumsum(lengths) - lengths
     before = np.where(starts > 0, sums[np.maximum(starts - 1, 0)], 0)
-    return sums - np.repeat(before, lengths)
+    found: Ints = sums - np.repeat(before, lengths)
+    return found
 
 
 # --- Arrow -----------------------------------------------------------------------------------------------------------
@@ -110,7 +112,7 @@ def ints(values: Ints) -> pa.Array:
     return pa.array(values, pa.int32())
 
 
-def unless(missing: Mask, values: npt.NDArray[np.generic]) -> pa.Array:
+def unless(missing: Mask, values: Ints | Texts) -> pa.Array:
     """Values, and NULL where they are missing."""
     return pa.array(values, mask=missing)
 
@@ -128,7 +130,9 @@ def parted(rows: pa.Table, arrives: Ints, runs: int) -> list[pa.Table]:
     return [rows.take(np.flatnonzero(arrives == run)) for run in range(runs)]
 
 
-def feed(before: pa.Table, after: pa.Table, *, arrives: Ints, updated: Ints, deleted: Ints, runs: int) -> list[pa.Table]:
+def feed(
+    before: pa.Table, after: pa.Table, *, arrives: Ints, updated: Ints, deleted: Ints, runs: int
+) -> list[pa.Table]:
     """The change feed of rows that arrive, may be updated once, and may be deleted, each at a run or `NEVER`.
 
     `before` and `after` have the same rows in the same order. No row changes before it arrives or after it is deleted.

@@ -34,7 +34,7 @@ BUSY = (4, 3, 2, 3, 6, 8, 9, 9, 10, 12, 13, 8)
 ADS, CAMPAIGNS = 1_500, 180
 
 
-def standing(scale: float) -> Tables:
+def standing(_scale: float) -> Tables:
     random = random_of("attribution", 0)
     ad, campaign = np.arange(ADS), np.arange(CAMPAIGNS)
     objectives = np.array(("sales", "sign-ups", "awareness"))

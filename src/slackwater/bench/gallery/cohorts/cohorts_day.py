@@ -37,7 +37,7 @@ YEAR = 360
 RUNS = len(HOURS)
 
 
-def standing(scale: float) -> Tables:
+def standing(_scale: float) -> Tables:
     country = np.arange(COUNTRIES)
     regions = np.array(("north", "south", "east", "west", "overseas"))
     names = [f"{chr(65 + n // 5)}{chr(65 + n % 7 + 3)}{n % 10}" for n in range(COUNTRIES)]

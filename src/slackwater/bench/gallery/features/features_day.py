@@ -40,7 +40,7 @@ GOODS, WEEKS = 4_000, 4
 RUNS = len(HOURS)
 
 
-def standing(scale: float) -> Tables:
+def standing(_scale: float) -> Tables:
     random = random_of("features", 0)
     category = zipf(random, GOODS, 45, 0.6)
     return {

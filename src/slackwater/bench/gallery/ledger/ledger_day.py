@@ -40,7 +40,7 @@ CURRENCIES = ("EUR", "USD", "GBP", "CHF", "SEK")
 RUNS = len(HOURS)
 
 
-def standing(scale: float) -> Tables:
+def standing(_scale: float) -> Tables:
     account, branch = np.arange(ACCOUNTS), np.arange(BRANCHES)
     classes = np.array(("receivable", "payable", "revenue", "expense", "equity"))
     return {
@@ -88,7 +88,9 @@ def arrivals(scale: float, day: int) -> list[Tables]:
     others = np.bincount(of, weights=np.where(is_last, 0, value), minlength=count).astype(np.int64)
     wrong = random.random(count) < 0.002
     amount = np.where(is_last, -others[of] + wrong[of] * 500, value)
-    account = np.where(position == 0, zipf(random, len(of), CASH, 0.7), CASH + zipf(random, len(of), ACCOUNTS - CASH, 0.9))
+    account = np.where(
+        position == 0, zipf(random, len(of), CASH, 0.7), CASH + zipf(random, len(of), ACCOUNTS - CASH, 0.9)
+    )
     home = zipf(random, count, BRANCHES, 0.6)
     postings = pa.table(
         {
@@ -136,7 +138,8 @@ def _statement_lines(random: Random, day: int, cash: pa.Table, amount: Ints, ent
             "account_id": of["account_id"],
             "journal_id": np.where(unknown, -journal, journal),
             "value_date": of["value_date"],
-            "amount_cents": amount[chosen] + (random.random(len(chosen)) < 0.01) * random.integers(-50, 50, len(chosen)),
+            "amount_cents": amount[chosen]
+            + (random.random(len(chosen)) < 0.01) * random.integers(-50, 50, len(chosen)),
         }
     )
     stated = entered[chosen] + random.exponential(2.5 * HOUR, len(chosen))

@@ -37,7 +37,7 @@ KINDS = np.array(("picked up", "arrived", "loaded"))
 RUNS = len(HOURS)
 
 
-def standing(scale: float) -> Tables:
+def standing(_scale: float) -> Tables:
     hub, carrier = np.arange(HUBS), np.arange(CARRIERS)
     return {
         "hubs": pa.table(
@@ -106,8 +106,8 @@ def _scans(random: Random, day: int, shipment: Ints, booked: Ints, origin: Ints,
     is_last = position == lengths[of] - 1
     ends = words(random, len(of), {"delivered": 0.85, "attempted": 0.15})
     kind = np.where(position == 0, KINDS[0], np.where(is_last, ends, KINDS[1 + (position + 1) % 2]))
-    between = zipf(random, len(of), HUBS, 0.7)
-    hub = np.where(position <= 1, origin[of], np.where(is_last, destination[of], between[position // 2 + of % 1_000]))
+    between = zipf(random, len(of), HUBS, 0.7)[np.arange(len(of)) - position + (position + 1) // 2]
+    hub = np.where(position <= 2, origin[of], np.where(is_last, destination[of], between))
     happened = np.flatnonzero(at < 26 * HOUR)
     fixed = happened[random.random(len(happened)) < 0.03]
     chosen = np.concatenate([happened, fixed])

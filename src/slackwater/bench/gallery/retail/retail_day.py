@@ -40,7 +40,7 @@ DEPARTMENTS = ("food", "drinks", "household", "clothes", "toys", "electronics", 
 CATEGORIES = 70
 
 
-def standing(scale: float) -> Tables:
+def standing(_scale: float) -> Tables:
     """Products and shops; their numbers do not depend on the scale."""
     random = random_of("retail", 0)
     category = zipf(random, PRODUCTS, CATEGORIES, 0.5)

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from slackwater.bench.gallery.sampling import (
     HOUR,
+    Floats,
     Ints,
     Random,
     Tables,
@@ -36,7 +37,7 @@ KINDS = np.array(("view", "search", "product", "cart", "checkout"))
 CAMPAIGNS, PAGES = 60, 900
 
 
-def standing(scale: float) -> Tables:
+def standing(_scale: float) -> Tables:
     random = random_of("sessions", 0)
     campaigns = np.arange(CAMPAIGNS)
     channels = np.array(("search ads", "social", "newsletter", "affiliates", "display"))
@@ -82,7 +83,9 @@ def arrivals(scale: float, day: int) -> list[Tables]:
                 ~(campaign[of] & (position == 0)),
                 named("cmp-", zipf(random, sessions, CAMPAIGNS, 0.8), 3).to_numpy(False)[of],
             ),
-            "device": pa.array(np.where(phone, "phone", np.where(random.random(sessions) < 0.2, "tablet", "desktop"))[of]),
+            "device": pa.array(
+                np.where(phone, "phone", np.where(random.random(sessions) < 0.2, "tablet", "desktop"))[of]
+            ),
             "is_bot": pa.array((random.random(sessions) < 0.04)[of]),
         }
     )
@@ -97,7 +100,7 @@ def arrivals(scale: float, day: int) -> list[Tables]:
     )
 
 
-def _purchases(random: Random, day: int, visitor: Ints, occurred: Ints) -> list[pa.Table]:
+def _purchases(random: Random, day: int, visitor: Ints, occurred: Floats) -> list[pa.Table]:
     """Each follows a checkout within minutes; the shop's own system is never late."""
     bought = occurred + random.integers(10, 280, len(occurred))
     purchases = pa.table(

@@ -41,7 +41,7 @@ MONTHS, PLANS = 13, 12
 RUNS = len(HOURS)
 
 
-def standing(scale: float) -> Tables:
+def standing(_scale: float) -> Tables:
     plan = np.arange(PLANS)
     families = np.array(("starter", "team", "business", "enterprise"))
     return {

@@ -18,7 +18,7 @@ in_service AS (
 quarters AS (
   SELECT
     device_id,
-    date_trunc('HOUR', measured_at) + make_interval(0, 0, 0, 0, 0, 15 * floor(minute(measured_at) / 15)) AS quarter,
+    timestamp_seconds(900 * floor(unix_timestamp(measured_at) / 900)) AS quarter,
     count(*) AS readings,
     avg(temperature) AS temperature,
     max(temperature) AS highest_temperature,

@@ -90,7 +90,9 @@ def arrivals(scale: float, day: int) -> list[Tables]:
     )
     twice = np.flatnonzero(random.random(count) < 0.015)
     again = late[twice] + random.exponential(HOUR, len(twice))
-    sent = readings.take(twice).set_column(0, "reading_id", pa.array(np.arange(len(twice)) + day * 1_000_000_000 + count))
+    sent = readings.take(twice).set_column(
+        0, "reading_id", pa.array(np.arange(len(twice)) + day * 1_000_000_000 + count)
+    )
     sent = sent.set_column(3, "received_at", moments(day, measured[twice] + again))
     received = np.concatenate([measured + late, measured[twice] + again])
     return by_run(
