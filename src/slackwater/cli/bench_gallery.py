@@ -21,6 +21,7 @@ from slackwater.bench.progressive import QueryResult, Ratios
 from slackwater.cli.bench_jobs import failures, job_directories, runs_days
 from slackwater.cli.output import TO_STDOUT, CommandOutput, measuring, plain, write_json
 from slackwater.cli.text import size
+from slackwater.errors import counted
 from slackwater.job.file.sections import Check, Refresh
 from slackwater.json_text import Json
 from slackwater.spark.session import open_session
@@ -59,9 +60,9 @@ class GalleryReport:
     def _verdict(self) -> str:
         bench = self.measured
         executors, everything = bench.together("executors"), bench.together("JVM and Python")
-        days = f", after {bench.days} days" if bench.days else ""
+        days = f", after {counted(bench.days, 'day')}" if bench.days else ""
         return (
-            f"{len(bench.jobs)} jobs at scale {bench.scale:g}{days}: "
+            f"{counted(len(bench.jobs), 'job')} at scale {bench.scale:g}{days}: "
             f"at the deadline {executors.deadline:.2f} of batch's executor CPU, "
             f"weighted {executors.weighted:.2f}, in total {executors.total:.2f}; of all CPU "
             f"{everything.deadline:.2f}, {everything.weighted:.2f} and {everything.total:.2f}; "

@@ -23,7 +23,7 @@ from slackwater.bench.workloads import ArrivalPattern, Workload, WorkloadQuery, 
 from slackwater.cli.bench_planning import listed, numbered
 from slackwater.cli.output import TO_STDOUT, CommandOutput, Report, measuring, write_json
 from slackwater.cli.query_options import WORKLOADS
-from slackwater.errors import Place, UserError
+from slackwater.errors import MachineError, Place, UserError
 from slackwater.job.learning.prices import ClusterPrices, read_prices
 from slackwater.spark.session import open_session
 from slackwater.time.timeline import Timeline
@@ -169,7 +169,12 @@ def measured_in_turn(
 @contextmanager
 def job_directories(output: CommandOutput, home: Path, keep: bool) -> Iterator[Path]:
     """A directory for jobs, which goes away with the block unless it is to be kept; then the user is told where."""
-    jobs = Path(tempfile.mkdtemp(prefix="jobs-", dir=home))
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        jobs = Path(tempfile.mkdtemp(prefix="jobs-", dir=home))
+    except OSError as error:
+        hint = "name a directory with `--data`"
+        raise MachineError(f"cannot write to `{home}`: {error.strerror}", hint=hint) from None
     try:
         yield jobs
     finally:

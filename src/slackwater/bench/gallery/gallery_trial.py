@@ -13,6 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import yaml
+
 from slackwater.bench.gallery.jobs import JOB_FILE, QUERY, GalleryJob
 from slackwater.bench.gallery.landing import LandedData, linked
 from slackwater.bench.measure import Passes
@@ -68,18 +70,23 @@ class GalleryTrial:
         self._before = directory.with_name(f"{directory.name}.before")
         self._landed = LandedData.below(setting.home, job, setting.scale)
         self._today = setting.days + 1
-        self._check, self._refresh = setting.check, setting.refresh
         self._begun = False
         self.planning_s = 0.0
         """CPU seconds of planning in the last pass."""
-        self._write_job(job)
+        self._write_job(job, setting)
         self._live_before(setting.days)
         shutil.copytree(directory, self._before, symlinks=True)
 
-    def _write_job(self, job: GalleryJob) -> None:
+    def _write_job(self, job: GalleryJob, setting: GallerySetting) -> None:
+        """The job's own files, with the checks and the policy of the measurement, and the tables that never change."""
         self._directory.mkdir(parents=True)
-        for name in (QUERY, JOB_FILE):
-            shutil.copy(job.directory / name, self._directory / name)
+        shutil.copy(job.directory / QUERY, self._directory / QUERY)
+        told = yaml.safe_load((job.directory / JOB_FILE).read_text(encoding="utf-8"))
+        for source in told["sources"].values():
+            source["check"] = setting.check.value
+        if setting.refresh is not None:
+            told["refresh"] = setting.refresh.value
+        (self._directory / JOB_FILE).write_text(yaml.safe_dump(told, sort_keys=False, width=120), encoding="utf-8")
         linked(self._landed.standing(), self._directory / DATA)
         for name, source in self.config.sources.items():
             if not source.static:
@@ -103,10 +110,7 @@ class GalleryTrial:
 
     @cached_property
     def config(self) -> JobConfig:
-        """The job file with the checks and the policy of the measurement."""
-        config = load_job(self._directory / JOB_FILE)
-        sources = {name: each.model_copy(update={"check": self._check}) for name, each in config.sources.items()}
-        return config.model_copy(update={"sources": sources, "refresh": self._refresh or config.refresh})
+        return load_job(self._directory / JOB_FILE)
 
     @property
     def timeline(self) -> Timeline:

@@ -94,7 +94,7 @@ SELECT
   most_seats,
   round(100 * (recurring - new - regained) / lag(recurring) OVER w, 2) AS retained_percent,
   sum(new + regained + expanded + contracted + lost) OVER (
-    w ROWS BETWEEN 2 PRECEDING AND CURRENT ROW
+    PARTITION BY segment, family ORDER BY month ROWS BETWEEN 2 PRECEDING AND CURRENT ROW
   ) AS net_of_quarter,
   rank() OVER (PARTITION BY month ORDER BY recurring DESC) AS place
 FROM by_segment
