@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 from unittest.mock import patch
 
 import numpy as np
@@ -301,6 +302,21 @@ def test_days_land_once_in_the_formats_of_the_job_file(tmp_path: Path) -> None:
     linked(day / "run-2", tmp_path / "sources")
     there = tmp_path / "sources/readings/day-1-run-2.parquet"
     assert there.samefile(day / "run-2/readings/day-1-run-2.parquet")
+
+
+@each_job
+def test_a_job_is_written_with_what_the_measurement_says(job: GalleryJob, tmp_path: Path) -> None:
+    setting = GallerySetting(tmp_path, 0.001, check=Check.TRUST, refresh=Refresh.INCREMENTAL)
+    config = GalleryTrial(cast(Session, None), setting, job, tmp_path / "job").config
+    assert config.refresh is Refresh.INCREMENTAL
+    assert (tmp_path / "job/query.sql").read_text(encoding="utf-8") == job.text
+    for name, source in config.sources.items():
+        assert (source.check is Check.TRUST) == (source.changes is not Changes.UPSERTS)
+        files = list((tmp_path / "job/data" / name).iterdir())
+        assert bool(files) == source.static
+        known = job.config.sources[name]
+        assert (source.unique, source.sequence, source.expect) == (known.unique, known.sequence, known.expect)
+    assert config.timeline == job.config.timeline
 
 
 def test_rows_as_json(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ SELECT
   contracted,
   lost,
   most_seats,
-  round(100 * (recurring - new - regained) / lag(recurring) OVER w, 2) AS retained_percent,
+  round(100 * (recurring - new - regained) / nullif(lag(recurring) OVER w, 0), 2) AS retained_percent,
   sum(new + regained + expanded + contracted + lost) OVER (
     PARTITION BY segment, family ORDER BY month ROWS BETWEEN 2 PRECEDING AND CURRENT ROW
   ) AS net_of_quarter,
