@@ -94,7 +94,7 @@ def prepare_data(
     work: Workload, scale_factor: float, pattern: ArrivalPattern, home: Path | None = None
 ) -> ArrivingData:
     """The data in `home`, by default in a directory of the user's own for what is temporary."""
-    chosen = home.absolute() if home is not None else _own_directory()
+    chosen = home.absolute() if home is not None else own_directory()
     dataset = work.generate(scale_factor, chosen)
     arrived = chosen / "arrivals" / work.name / f"{dataset.directory.name}-{_digest(pattern)}"
     if not arrived.is_dir():
@@ -118,7 +118,8 @@ def _write(dataset: Dataset, pattern: ArrivalPattern, target: Path) -> None:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _own_directory() -> Path:
+def own_directory() -> Path:
+    """The user's own directory for data and jobs of benchmarks, below that for temporary files."""
     directory = Path(tempfile.gettempdir()) / f"slackwater-bench-{os.getuid()}"
     try:
         directory.mkdir(mode=0o700, exist_ok=True)

@@ -16,7 +16,9 @@ from slackwater.bench.trial import JobTrial, Setting, StepTimes, TrialCost, Tria
 from slackwater.bench.workloads import WorkloadQuery
 from slackwater.errors import UserError
 from slackwater.job.learning.row_history import history_of
+from slackwater.plan.plan import Plan
 from slackwater.rows.feedback import History
+from slackwater.time.timeline import Timeline
 
 if TYPE_CHECKING:
     from slackwater.spark.session import Session
@@ -58,6 +60,16 @@ Live = Callable[[str, JobTrial, int], TrialCost]
 """How the trial of a name lives through a run."""
 Found = TypeVar("Found")
 Found_co = TypeVar("Found_co", covariant=True)
+
+
+class Named(Protocol):
+    """Something to measure."""
+
+    @property
+    def name(self) -> str: ...
+
+
+Subject = TypeVar("Subject", bound=Named)
 
 
 class OfQueries:
@@ -112,15 +124,31 @@ def measure_all(
     if setting.warm_up and new:
         with suppress(Exception):
             measure(session, replace(setting, repeat=1), new[0], directory / "warm-up", batch_first=True)
-    for position, query in enumerate(queries):
-        begun(position, query)
-        if query.name in known:
-            done(known[query.name])
+
+    def measured(query: WorkloadQuery, batch_first: bool) -> Found:
+        return how(session, setting, query, directory / query.name, batch_first=batch_first)
+
+    in_turn(queries, measured, known=known, begun=begun, done=done)
+
+
+def in_turn(
+    subjects: Sequence[Subject],
+    how: Callable[[Subject, bool], Found],
+    *,
+    known: Mapping[str, Found],
+    begun: Callable[[int, Subject], None],
+    done: Callable[[Found | Failed], None],
+) -> None:
+    """Each subject measured, whether batch goes first by turns; one that fails or is known is told as such."""
+    for position, subject in enumerate(subjects):
+        begun(position, subject)
+        if subject.name in known:
+            done(known[subject.name])
             continue
         try:
-            done(how(session, setting, query, directory / query.name, batch_first=position % 2 == 0))
+            done(how(subject, position % 2 == 0))
         except Exception as error:
-            done(Failed(query.name, in_words(error)))
+            done(Failed(subject.name, in_words(error)))
 
 
 def measure(
@@ -138,39 +166,82 @@ def measure(
     """
     known = history if history is not None else learned(session, setting, query, directory)
     trial = JobTrial(session, setting, query, directory, known)
-    timeline = setting.timeline
-    costs: list[tuple[list[TrialCost], dict[int, TrialCost]]] = []
-    equal = True
-    passes = setting.warm_up + setting.repeat
-    for number in range(passes):
-        trial.rewind()
+    passes = Passes(setting.timeline, setting.warm_up, setting.repeat)
+    return passes.measured(query.name, trial, batch_first=batch_first)
+
+
+class RepeatableTrial(Protocol):
+    """A job and its batch query, to be passed through again and again."""
+
+    @property
+    def planning_s(self) -> float: ...
+
+    def rewind(self) -> None: ...
+
+    def run(self, number: int, /) -> TrialCost: ...
+
+    def batch(self, run: int, /) -> TrialCost: ...
+
+    def is_equal(self, run: int, /) -> bool: ...
+
+    def plan(self) -> Plan: ...
+
+    def steps(self) -> tuple[StepTimes, ...]: ...
+
+    def state_bytes(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Passes:
+    """How often the runs of a timeline are gone through: `warm_up` times for nothing, `repeat` times to count."""
+
+    timeline: Timeline
+    warm_up: int
+    repeat: int
+
+    def measured(self, name: str, trial: RepeatableTrial, *, batch_first: bool) -> Measurements:
+        """All passes of a trial, batch before or after the delivering runs by turns; the last answers are compared."""
+        costs: list[tuple[list[TrialCost], dict[int, TrialCost]]] = []
+        equal = True
+        for number in range(self.warm_up + self.repeat):
+            trial.rewind()
+            early = batch_first == (number % 2 == self.warm_up % 2)
+            is_last = number == self.warm_up + self.repeat - 1
+            runs, batches, is_same = self._one(trial, batch_early=early, compare=is_last)
+            costs.append((runs, batches))
+            equal = equal and is_same
+        plan = trial.plan()
+        counted = costs[self.warm_up :]
+        return Measurements(
+            name,
+            tuple(TrialCost.median(runs[n] for runs, _ in counted) for n in range(self.timeline.last)),
+            {run: TrialCost.median(each[run] for _, each in counted) for run in sorted(self.timeline.deliver)},
+            equal,
+            trial.planning_s,
+            tuple(cost / plan.batch_cost[-1] for cost in plan.cost) if plan.batch_cost[-1] else (),
+            bool(plan.states),
+            trial.state_bytes(),
+            plan.rank / plan.batch_rank if plan.batch_rank else 1.0,
+            trial.steps(),
+            plan.batch_cost[-1] / 1e6,
+        )
+
+    def _one(
+        self, trial: RepeatableTrial, *, batch_early: bool, compare: bool
+    ) -> tuple[list[TrialCost], dict[int, TrialCost], bool]:
         runs: list[TrialCost] = []
         batches: dict[int, TrialCost] = {}
-        early = batch_first == (number % 2 == setting.warm_up % 2)
-        for run in timeline.runs:
-            if run in timeline.deliver and early:
+        equal = True
+        for run in self.timeline.runs:
+            delivers = run in self.timeline.deliver
+            if delivers and batch_early:
                 batches[run] = trial.batch(run)
             runs.append(trial.run(run))
-            if run in timeline.deliver and not early:
+            if delivers and not batch_early:
                 batches[run] = trial.batch(run)
-            if run in timeline.deliver and number == passes - 1:
+            if delivers and compare:
                 equal = trial.is_equal(run) and equal
-        costs.append((runs, batches))
-    plan = trial.plan()
-    counted = costs[setting.warm_up :]
-    return Measurements(
-        query.name,
-        tuple(TrialCost.median(runs[n] for runs, _ in counted) for n in range(timeline.last)),
-        {run: TrialCost.median(batches[run] for _, batches in counted) for run in sorted(timeline.deliver)},
-        equal,
-        trial.planning_s,
-        tuple(cost / plan.batch_cost[-1] for cost in plan.cost) if plan.batch_cost[-1] else (),
-        bool(plan.states),
-        trial.state_bytes(),
-        plan.rank / plan.batch_rank if plan.batch_rank else 1.0,
-        trial.steps(),
-        plan.batch_cost[-1] / 1e6,
-    )
+        return runs, batches, equal
 
 
 def by_turns(

@@ -12,7 +12,7 @@ import os
 import shutil
 import statistics
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,10 +32,11 @@ from slackwater.job.job import Job
 from slackwater.job.learning.prices import ClusterPrices, cluster_of
 from slackwater.job.running.runner import Silent
 from slackwater.job.running.work import RunWork
-from slackwater.job.store.accounts import Account, Meter, Phase, account_name, total
+from slackwater.job.store.accounts import Account, Meter, Phase, Spent, account_name, total
 from slackwater.job.store.column_records import fields_of
 from slackwater.job.store.cycle_record import RevisionRecord
 from slackwater.job.store.manifest import Manifest
+from slackwater.job.store.pins import FilePin
 from slackwater.job.store.removal import remove
 from slackwater.plan.plan import ONLY, Plan
 from slackwater.rows.feedback import History
@@ -60,6 +61,8 @@ class TrialCost:
     cpu_s: float
     total_cpu_s: float
     wall_s: float
+    jvm_cpu_s: float = 0.0
+    """The part of the total that is the JVM's."""
 
     @classmethod
     def median(cls, costs: Iterable[TrialCost]) -> TrialCost:
@@ -69,6 +72,7 @@ class TrialCost:
             statistics.median(cost.cpu_s for cost in every),
             statistics.median(cost.total_cpu_s for cost in every),
             statistics.median(cost.wall_s for cost in every),
+            statistics.median(cost.jvm_cpu_s for cost in every),
         )
 
     @classmethod
@@ -79,19 +83,21 @@ class TrialCost:
             sum(cost.cpu_s for cost in every),
             sum(cost.total_cpu_s for cost in every),
             sum(cost.wall_s for cost in every),
+            sum(cost.jvm_cpu_s for cost in every),
         )
 
     @classmethod
     def of_run(cls, manifest: Manifest, account: Account | None) -> TrialCost:
         """What a committed run took; one that had nothing to compute has cost its executors nothing."""
-        told: Mapping[str, float | int | None] = manifest.total or {"cpu_s": 0.0, "wall_s": 0.0}
-        return cls.checked(told.get("cpu_s"), account.cpu_s if account is not None else None, told.get("wall_s"))
+        executors = manifest.total.get("cpu_s") if manifest.total else 0.0
+        elsewhere = Spent(jvm_cpu_s=account.executors_cpu_s) if account is not None else Spent()
+        return cls.checked(executors, None if account is None else account.total + elsewhere)
 
     @classmethod
-    def checked(cls, cpu_s: float | None, total_cpu_s: float | None, wall_s: float | None) -> TrialCost:
-        if cpu_s is None or total_cpu_s is None or wall_s is None:
+    def checked(cls, executors_cpu_s: float | None, everything: Spent | None) -> TrialCost:
+        if executors_cpu_s is None or everything is None:
             raise UserError("this Spark does not report CPU time", hint="benchmarks need a local driver")
-        return cls(cpu_s, total_cpu_s, wall_s)
+        return cls(executors_cpu_s, everything.cpu_s, everything.wall_s, everything.jvm_cpu_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,9 +237,7 @@ class JobTrial:
             self.planning_s = watch.planning_s
         elif number > 1:
             self.replanning_s += watch.planning_s
-        return TrialCost.sum(
-            TrialCost.of_run(manifest, account) for manifest, account, _ in self.job.history_of(manifests).entries
-        )
+        return cost_of_runs(self.job, manifests)
 
     def _arrive(self, run: int, late: Collection[str] = ()) -> None:
         """Everything up to a run is there, but for what is late."""
@@ -278,45 +282,88 @@ class JobTrial:
 
     def steps(self) -> tuple[StepTimes, ...]:
         """What the steps of all runs have taken."""
-        return tuple(
-            StepTimes(manifest.run, step.name, step.measured.get("cpu_s") or 0.0, step.expected_cpu_s)
-            for manifest in self.job.history()
-            for step in manifest.steps
-            if not step.skipped
-        )
+        return steps_of(self.job)
 
     def state_bytes(self) -> int:
         """Bytes of all that was kept between runs."""
-        return sum(file.stat().st_size for file in self.job.store.state.rglob("data/*/*/*.parquet"))
+        return state_bytes_of(self.job)
 
     # --- batch -------------------------------------------------------------------------------------------------------
 
     def batch(self, run: int) -> TrialCost:
         """The query's own text over all that has arrived up to a run, written like an answer."""
-        insert = f"INSERT OVERWRITE DIRECTORY {quoted_text(str(self._batch(run)))} USING parquet\n{self._query.spark}"
-        meter = Meter(Phase.STEPS)
-        for source in self._sources:
-            files = {f"run-{number}.parquet" for number in range(1, run + 1)}
-            pins = [pin for pin in source.listed() if not source.changing or pin.path in files]
-            for view in source.whole(source.name, [pins]):
-                run_statement(self._session, view)
-        with measuring(self._session, f"batch {self._query.name}") as measured:
-            run_statement(self._session, insert)
-        return TrialCost.checked(measured.result.cpu_s, total(meter.taken()).cpu_s, measured.result.wall_s)
+        files = {f"run-{number}.parquet" for number in range(1, run + 1)}
+
+        def arrived(source: Source) -> list[FilePin]:
+            return [pin for pin in source.listed() if not source.changing or pin.path in files]
+
+        batch = BatchQuery(self._session, self._query.name, self._query.spark, self._sources)
+        return batch.measured(arrived, self._batch(run))
 
     def _batch(self, run: int) -> Path:
         return self._directory / f"batch-{run}"
 
     def is_equal(self, run: int) -> bool:
         """Whether the answer just delivered is batch's, floats to the tolerance, ties of a LIMIT as they may fall."""
-        cycle = self.job.store.current()
-        assert cycle is not None
-        fields = fields_of(cycle.record().answers[ONLY])
-        for name, directory in ((BATCH, self._batch(run)), (DELIVERED, self._answer_directory.output)):
-            paths = tuple(sorted(path.name for path in directory.glob("*.parquet")))
-            run_statement(self._session, view_of_files(name, Files("parquet", str(directory), paths), fields))
-        found = difference(self._session, BATCH, DELIVERED, fields, tolerance=self.job.config.tolerance)
-        return found.is_none or self.job.verify().equal
+        return is_delivered(self._session, self.job, self._batch(run))
+
+
+# --- of any job beside its batch query -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class BatchQuery:
+    """A query's own text over files: the tables are views of them, feeds and upserts are added up first."""
+
+    session: Session
+    name: str
+    text: str
+    sources: Sequence[Source]
+
+    def measured(self, files: Callable[[Source], Sequence[FilePin]], target: Path) -> TrialCost:
+        """Reads these files of each source and writes the answer as parquet; counted from listing the files on."""
+        insert = f"INSERT OVERWRITE DIRECTORY {quoted_text(str(target))} USING parquet\n{self.text}"
+        meter = Meter(Phase.STEPS)
+        for source in self.sources:
+            for view in source.whole(source.name, [files(source)]):
+                run_statement(self.session, view)
+        with measuring(self.session, f"batch {self.name}") as measured:
+            run_statement(self.session, insert)
+        return TrialCost.checked(measured.result.cpu_s, total(meter.taken()))
+
+
+def is_delivered(session: Session, job: Job, batch: Path) -> bool:
+    """Whether the last answer of a job is the one that batch wrote to a directory."""
+    cycle = job.store.current()
+    assert cycle is not None
+    fields = fields_of(cycle.record().answers[ONLY])
+    for name, directory in ((BATCH, batch), (DELIVERED, job.store.answer_directories[ONLY].output)):
+        paths = tuple(sorted(path.name for path in directory.glob("*.parquet")))
+        run_statement(session, view_of_files(name, Files("parquet", str(directory), paths), fields))
+    found = difference(session, BATCH, DELIVERED, fields, tolerance=job.config.tolerance)
+    return found.is_none or job.verify().equal
+
+
+def cost_of_runs(job: Job, manifests: Sequence[Manifest]) -> TrialCost:
+    """What some committed runs have taken together."""
+    entries = job.history_of(manifests).entries
+    return TrialCost.sum(TrialCost.of_run(manifest, account) for manifest, account, _ in entries)
+
+
+def steps_of(job: Job) -> tuple[StepTimes, ...]:
+    """What the steps of the last cycle have taken."""
+    return tuple(
+        StepTimes(manifest.run, step.name, step.measured.get("cpu_s") or 0.0, step.expected_cpu_s)
+        for manifest in job.history(1)
+        for step in manifest.steps
+        if not step.skipped
+    )
+
+
+def state_bytes_of(job: Job) -> int:
+    """Bytes of all that was kept between runs of the last cycle."""
+    cycle = job.store.current()
+    return sum(file.stat().st_size for file in cycle.data.glob("*/*/*.parquet")) if cycle is not None else 0
 
 
 @dataclass

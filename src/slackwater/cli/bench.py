@@ -15,6 +15,7 @@ from slackwater.cli.bench_bookkeeping import bookkeeping
 from slackwater.cli.bench_choice import choice
 from slackwater.cli.bench_effectiveness import effectiveness
 from slackwater.cli.bench_estimates import estimates
+from slackwater.cli.bench_gallery import gallery
 from slackwater.cli.bench_planning import planning
 from slackwater.cli.bench_recovery import recovery
 from slackwater.cli.bench_runs import maintenance, progressive
@@ -33,6 +34,7 @@ STAGES = ("bind", "normalize", "canonical", "emit", "total")
         planning,
         progressive,
         maintenance,
+        gallery,
         choice,
         effectiveness,
         sharing,

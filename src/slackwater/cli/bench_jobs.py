@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -22,7 +23,7 @@ from slackwater.bench.workloads import ArrivalPattern, Workload, WorkloadQuery, 
 from slackwater.cli.bench_planning import listed, numbered
 from slackwater.cli.output import TO_STDOUT, CommandOutput, Report, measuring, write_json
 from slackwater.cli.query_options import WORKLOADS
-from slackwater.errors import Place, UserError
+from slackwater.errors import MachineError, Place, UserError
 from slackwater.job.learning.prices import ClusterPrices, read_prices
 from slackwater.spark.session import open_session
 from slackwater.time.timeline import Timeline
@@ -31,8 +32,8 @@ Arguments = ParamSpec("Arguments")
 Outcome = TypeVar("Outcome")
 
 
-def runs_jobs(command: Callable[Arguments, Outcome]) -> Callable[Arguments, Outcome]:
-    """The options of every benchmark that runs jobs."""
+def runs_days(command: Callable[Arguments, Outcome]) -> Callable[Arguments, Outcome]:
+    """The options of every benchmark that runs days of jobs, whatever the jobs are."""
     for option in (
         click.option("--keep", is_flag=True, help="Keep the jobs' directories."),
         click.option(
@@ -54,6 +55,15 @@ def runs_jobs(command: Callable[Arguments, Outcome]) -> Callable[Arguments, Outc
             help="Days to run before, so that plans use their row counts.",
         ),
         click.option("--master", default="local[*]", show_default=True, help="Spark's master."),
+    ):
+        command = option(command)
+    return command
+
+
+def runs_jobs(command: Callable[Arguments, Outcome]) -> Callable[Arguments, Outcome]:
+    """The options of every benchmark that runs the queries of a workload as jobs."""
+    command = runs_days(command)
+    for option in (
         click.option(
             "--prices",
             "prices_file",
@@ -150,16 +160,28 @@ def measured_in_turn(
 
         data = prepare_data(asked.work, asked.scale_factor, asked.pattern, asked.data)
         setting = Setting(data, timeline, asked.warm_up, asked.repeat, prices=asked.prices, days=asked.days)
-        jobs = Path(tempfile.mkdtemp(prefix="jobs-", dir=data.home))
-        try:
+        with job_directories(output, data.home, asked.keep) as jobs:
             session = open_session("slackwater bench", asked.master)
             measure_all(session, setting, queries, jobs, how, known=known or {}, begun=begun, done=done)
-        finally:
-            if not asked.keep:
-                shutil.rmtree(jobs, ignore_errors=True)
-    if asked.keep:
-        output.stderr.print(Text(f"jobs are in {jobs}"))
     return found
+
+
+@contextmanager
+def job_directories(output: CommandOutput, home: Path, keep: bool) -> Iterator[Path]:
+    """A directory for jobs, which goes away with the block unless it is to be kept; then the user is told where."""
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        jobs = Path(tempfile.mkdtemp(prefix="jobs-", dir=home))
+    except OSError as error:
+        hint = "name a directory with `--data`"
+        raise MachineError(f"cannot write to `{home}`: {error.strerror}", hint=hint) from None
+    try:
+        yield jobs
+    finally:
+        if not keep:
+            shutil.rmtree(jobs, ignore_errors=True)
+    if keep:
+        output.stderr.print(Text(f"jobs are in {jobs}"))
 
 
 def known_from(json_file: str | None, read: Callable[[object], dict[str, Found]]) -> dict[str, Found]:

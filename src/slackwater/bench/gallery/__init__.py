@@ -1,0 +1,1 @@
+"""Jobs as data engineers have them, in nine trades: a query, a job file and a generator of days for each."""

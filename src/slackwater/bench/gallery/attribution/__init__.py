@@ -1,0 +1,1 @@
+"""Advertising attribution: impressions, clicks, invalid clicks that are found later, conversions that come later."""

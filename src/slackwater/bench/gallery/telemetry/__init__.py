@@ -1,0 +1,1 @@
+"""Telemetry of machines: readings that come late and twice, skewed by device, with alarms and maintenance."""

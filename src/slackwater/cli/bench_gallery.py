@@ -1,0 +1,179 @@
+"""`slackwater bench gallery`: jobs as data engineers have them, each for a day, compared with its batch query."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from rich.console import Group, RenderableType
+from rich.status import Status
+from rich.table import Table
+from rich.text import Text
+
+from slackwater.bench.arriving import own_directory
+from slackwater.bench.gallery.gallery_result import MEASURES, GalleryBenchmark, ratios_of, seconds_of
+from slackwater.bench.gallery.gallery_trial import GallerySetting, measure_gallery_job, warmed_up
+from slackwater.bench.gallery.jobs import GalleryJob, gallery_job, gallery_jobs
+from slackwater.bench.measure import Failed, in_turn
+from slackwater.bench.progressive import QueryResult, Ratios
+from slackwater.cli.bench_jobs import failures, job_directories, runs_days
+from slackwater.cli.output import TO_STDOUT, CommandOutput, measuring, plain, write_json
+from slackwater.cli.text import size
+from slackwater.errors import counted
+from slackwater.job.file.sections import Check, Refresh
+from slackwater.json_text import Json
+from slackwater.spark.session import open_session
+
+
+@dataclass(frozen=True, slots=True)
+class GalleryReport:
+    """Four lines for each job, one for each thing that is counted; then all jobs together."""
+
+    measured: GalleryBenchmark
+
+    def as_json(self) -> Json:
+        return plain(self.measured.as_json())
+
+    def as_text(self) -> RenderableType:
+        bench = self.measured
+        if not bench.jobs:
+            return Group(*failures(bench.failed))
+        runs = max(len(job.weights) for job in bench.jobs)
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column("job")
+        table.add_column("seconds of")
+        for name in ("batch", *(f"run {n}" for n in range(1, runs + 1)), "deadline", "weighted", "total"):
+            table.add_column(name, justify="right")
+        for name in ("kept", "equal"):
+            table.add_column(name, justify="right")
+        for job in bench.jobs:
+            for measure in MEASURES:
+                table.add_row(*_cells(job, measure, runs, is_first=measure == next(iter(MEASURES))))
+            table.add_section()
+        for measure in MEASURES:
+            ratios = map(_ratio, _told(bench.together(measure)))
+            table.add_row(Text("all", style="bold"), measure, f"{bench.batch(measure):.2f}", *[""] * runs, *ratios)
+        return Group(table, Text(), *failures(bench.failed), Text(self._verdict(), style="bold"))
+
+    def _verdict(self) -> str:
+        bench = self.measured
+        executors, everything = bench.together("executors"), bench.together("JVM and Python")
+        days = f", after {counted(bench.days, 'day')}" if bench.days else ""
+        return (
+            f"{counted(len(bench.jobs), 'job')} at scale {bench.scale:g}{days}: "
+            f"at the deadline {executors.deadline:.2f} of batch's executor CPU, "
+            f"weighted {executors.weighted:.2f}, in total {executors.total:.2f}; of all CPU "
+            f"{everything.deadline:.2f}, {everything.weighted:.2f} and {everything.total:.2f}; "
+            f"{bench.equal} of {len(bench.jobs)} equal to batch"
+        )
+
+
+def _cells(job: QueryResult, measure: str, most_runs: int, *, is_first: bool) -> list[str | Text]:
+    batch, runs = seconds_of(job, measure)
+    empty = [""] * (most_runs - len(runs))
+    cells: list[str | Text] = [job.name if is_first else "", measure, f"{batch:.2f}"]
+    cells += [*(f"{run:.2f}" for run in runs), *empty, *map(_ratio, _told(ratios_of(job, measure)))]
+    if is_first:
+        measured = job.measured
+        cells.append(size(measured.state_bytes) if measured.keeps else size(None))
+        cells.append("yes" if measured.equal else Text("NO", style="bold red"))
+    return cells
+
+
+def _told(ratios: Ratios) -> tuple[float, ...]:
+    return ratios.deadline, ratios.weighted, ratios.total
+
+
+def _ratio(value: float) -> Text:
+    return Text(f"{value:.2f}", style="red" if value > 1 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class GalleryOptions:
+    """What the command is asked."""
+
+    names: str | None
+    scale: float
+    check: str
+    refresh: str | None
+    master: str
+    repeat: int
+    warm_up: int
+    days: int
+    data: Path | None
+    keep: bool
+    json_file: str | None
+
+    def jobs(self) -> list[GalleryJob]:
+        if self.names is None:
+            return gallery_jobs()
+        return [gallery_job(name.strip()) for name in self.names.split(",")]
+
+    def setting(self) -> GallerySetting:
+        home = self.data.absolute() if self.data is not None else own_directory()
+        refresh = None if self.refresh is None else Refresh(self.refresh)
+        return GallerySetting(home, self.scale, self.warm_up, self.repeat, self.days, Check(self.check), refresh)
+
+
+@click.command()
+@runs_days
+@click.option(
+    "--refresh",
+    type=click.Choice([policy.value for policy in Refresh]),
+    help="How all jobs are refreshed; by default as their job files say, which is auto.",
+)
+@click.option(
+    "--check",
+    type=click.Choice([check.value for check in Check]),
+    default=Check.TRUST.value,
+    show_default=True,
+    help="Whether keys and feeds are checked as rows arrive; batch does not check them.",
+)
+@click.option(
+    "--scale",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Rows of a day; at 1 the largest table of a job has one or two million.",
+)
+@click.option("--jobs", "names", metavar="LIST", help="Only these jobs, e.g. retail,ledger.")
+@measuring
+@click.pass_obj
+def gallery(output: CommandOutput, /, **given: object) -> None:
+    """Measure jobs as data engineers have them, in several trades, each for a day, compared with batch.
+
+    Before each run its files arrive in the job's sources. Ratios to batch are of the last run (deadline), of all runs
+    at their prices (weighted) and of all runs (total), for executor CPU, CPU of the JVM, CPU of JVM and Python with
+    planning, and wall time. The exit code is 1 if a job fails or an answer differs from batch.
+    """
+    asked = GalleryOptions(**given)  # type: ignore[arg-type]
+    jobs, setting = asked.jobs(), asked.setting()
+    found: list[QueryResult | Failed] = []
+
+    def report() -> GalleryReport:
+        return GalleryReport(GalleryBenchmark(asked.scale, asked.days, asked.check, tuple(found)))
+
+    def done(result: QueryResult | Failed) -> None:
+        found.append(result)
+        if asked.json_file is not None and asked.json_file != TO_STDOUT:
+            write_json(asked.json_file, report())
+
+    with output.waiting("starting Spark") as shown, job_directories(output, setting.home, asked.keep) as directory:
+        session = open_session("slackwater bench", asked.master)
+
+        def begun(position: int, job: GalleryJob) -> None:
+            if isinstance(shown, Status):
+                shown.update(f"{job.name}, {position + 1} of {len(jobs)}")
+
+        def measured(job: GalleryJob, batch_first: bool) -> QueryResult:
+            return measure_gallery_job(session, setting, job, directory / job.name, batch_first=batch_first)
+
+        if setting.warm_up:
+            with suppress(Exception):
+                warmed_up(session, setting, jobs[0], directory / "warm-up")
+        in_turn(jobs, measured, known={}, begun=begun, done=done)
+    output.report_measurements(report(), asked.json_file)
+    if not report().measured.sound:
+        raise click.exceptions.Exit(1)
