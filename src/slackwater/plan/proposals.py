@@ -10,7 +10,7 @@ from slackwater.plan.build import Delivery
 from slackwater.plan.options import Options
 from slackwater.search.choose import Choice, Chooser, Computed, Existing, Forced
 from slackwater.search.objective import early_is_best
-from slackwater.search.price_list import Counted, PriceList
+from slackwater.search.price_list import CountedRows, PriceList
 from slackwater.search.share import Sharing
 from slackwater.search.space import Key, Space, Start
 from slackwater.time.timeline import Timeline
@@ -23,7 +23,7 @@ def open_space(
     settings: Options,
     *,
     batch: bool = False,
-    counted: Counted = Counted.ALL,
+    counted: CountedRows = CountedRows.ALL,
     start: Start | None = None,
 ) -> Chooser:
     """The space of all plans for the deliveries, with costs; nothing is shared yet."""
@@ -65,7 +65,7 @@ def proposals(
     others = []
     tables = prices.cells.memo.tables.names
     if any(settings.model.exceeds_broadcast(prices.cells.table(name).total) for name in tables):
-        bounded = open_with(counted=Counted.STATES)
+        bounded = open_with(counted=CountedRows.STATES)
         others.append(_proposed(bounded, _shared(bounded, settings), deliveries, {}))
     if not batch and (forced := _forced(chooser, free.choices, deliveries)):
         keeping = _proposed(chooser, sharing, deliveries, forced)

@@ -11,7 +11,7 @@ from slackwater.search.cells import Cell, Cells
 from slackwater.time.forms import Form
 
 
-class Counted(Enum):
+class CountedRows(Enum):
     """Which rows a price takes as counted by the time a run is compiled; of others only bounds are certain."""
 
     ALL = auto()
@@ -26,11 +26,11 @@ class PriceList:
 
     cells: Cells
     model: CostModel
-    _expressions: dict[tuple[Relation, int, Counted], float] = field(default_factory=dict)
+    _expressions: dict[tuple[Relation, int, CountedRows], float] = field(default_factory=dict)
     _scans: dict[Cell, float] = field(default_factory=dict)
     _states: dict[Cell, tuple[float, float]] = field(default_factory=dict)
 
-    def expression(self, tree: Relation, interval: int, counted: Counted) -> float:
+    def expression(self, tree: Relation, interval: int, counted: CountedRows) -> float:
         """What an expression costs by itself, at whatever run."""
         key = tree, interval, counted
         price = self._expressions.get(key)
@@ -38,9 +38,9 @@ class PriceList:
             price = self._expressions[key] = self._computed(tree, interval, counted)
         return price
 
-    def _computed(self, tree: Relation, interval: int, counted: Counted) -> float:
-        rows = self.cells.estimator(interval, bounded=counted is Counted.STATES)
-        if counted is Counted.ALL:
+    def _computed(self, tree: Relation, interval: int, counted: CountedRows) -> float:
+        rows = self.cells.estimator(interval, bounded=counted is CountedRows.STATES)
+        if counted is CountedRows.ALL:
             return self.model.compute(tree, rows)
         states = {leaf for leaf in tree.walk() if isinstance(leaf, Form) and self._may_be_a_state(leaf, interval)}
         return self.model.compute_over(tree, rows, states.__contains__)

@@ -18,7 +18,7 @@ from slackwater.algebra.relation import Relation
 from slackwater.errors import InternalError
 from slackwater.memo.group import Alternative
 from slackwater.search.cells import Cell
-from slackwater.search.price_list import Counted, PriceList
+from slackwater.search.price_list import CountedRows, PriceList
 from slackwater.time.timeline import Timeline
 
 LONG = 40
@@ -86,7 +86,7 @@ class Space:
         timeline: Timeline,
         *,
         batch: bool = False,
-        counted: Counted = Counted.ALL,
+        counted: CountedRows = CountedRows.ALL,
         early_is_best: bool = False,
         start: Start | None = None,
     ) -> None:
