@@ -98,7 +98,7 @@ class Machine:
         return Work(Operator.CONSOLIDATE if is_consolidation(node) else Operator.AGGREGATE, node, used)
 
     def _each(self, node: Filter | Project | Aggregate) -> float:
-        """Microseconds that an operator takes for a row of its input; worked out once and kept with it."""
+        """Microseconds of an operator per row of its input; cached on the operator."""
         rates, each = node.__dict__.get("_each", (None, 0.0))
         if rates is not self.rates:
             each = self._for_each_row(node)

@@ -1,4 +1,4 @@
-"""What expressions and cells cost by themselves, each worked out once for all plan spaces over the same cells."""
+"""The prices of expressions and cells, each computed once for all plan spaces over the same cells."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from slackwater.time.forms import Form
 
 
 class CountedRows(Enum):
-    """Which rows a price takes as counted by the time a run is compiled; of others only bounds are certain."""
+    """Which row counts a price takes as known when a run is compiled; for others, only upper bounds are known."""
 
     ALL = auto()
-    """Whatever an expression reads: it could be a state."""
+    """Those of every input of an expression, which could be a state."""
     STATES = auto()
-    """Only sources and states; these are partitioned as whoever reads them asks."""
+    """Only those of sources and states; states are partitioned as their readers demand."""
 
 
 @dataclass
@@ -31,7 +31,7 @@ class PriceList:
     _states: dict[Cell, tuple[float, float]] = field(default_factory=dict)
 
     def expression(self, tree: Relation, interval: int, counted: CountedRows) -> float:
-        """What an expression costs by itself, at whatever run."""
+        """The price of an expression without its inputs, the same at every run."""
         key = tree, interval, counted
         price = self._expressions.get(key)
         if price is None:
@@ -50,14 +50,14 @@ class PriceList:
         return cell.interval < interval and not self.cells.is_at_hand(cell)
 
     def scan(self, cell: Cell) -> float:
-        """What reading a source costs."""
+        """The price of reading a source."""
         price = self._scans.get(cell)
         if price is None:
             price = self._scans[cell] = self.model.scan(cell.form, self.cells.estimate(cell))
         return price
 
     def state(self, cell: Cell) -> tuple[float, float]:
-        """What saving a cell costs, and what loading it costs."""
+        """The prices of saving and of loading a cell."""
         prices = self._states.get(cell)
         if prices is None:
             rows = self.cells.estimate(cell)
