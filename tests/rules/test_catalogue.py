@@ -113,7 +113,7 @@ def test_a_rule_about_relations_takes_part_too() -> None:
 def test_an_entry_point_that_is_no_rule_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = EntryPoint("wrong", "tests.rules.test_catalogue:QUERY", catalogue.ENTRY_POINT)
     monkeypatch.setattr(catalogue, "entry_points", lambda group: [wrong] if group else [])
-    with pytest.raises(RuleError, match="`wrong` brings str, not a rule"):
+    with pytest.raises(RuleError, match="`wrong` is str, not a rule"):
         simulate(QUERY, {"events": EVENTS})
 
 

@@ -137,10 +137,10 @@ def raises(_: Goal, __: Filter) -> Iterator[Relation]:
 @pytest.mark.parametrize(
     "body, message, hint",
     [
-        (returns_a_relation, "rule `returns_a_relation` returns Form", "`yield` in place of `return`"),
-        (returns_nothing, "rule `returns_nothing` returns NoneType", "`yield` in place of `return`"),
+        (returns_a_relation, "rule `returns_a_relation` returns Form", "`yield` instead of `return`"),
+        (returns_nothing, "rule `returns_nothing` returns NoneType", "`yield` instead of `return`"),
         (yields_none, "rule `yields_none` yields NoneType", "yield relations"),
-        (yields_too_few_columns, "yields a Project without the columns t.p", "all columns"),
+        (yields_too_few_columns, "yields a Project without the columns t.p", "all required columns"),
         (yields_weights, "rule `yields_weights` yields signed rows", "weight"),
         (raises, "rule `raises` raises KeyError: 'price'", "--disable raises"),
     ],
@@ -173,7 +173,7 @@ def test_what_goes_wrong_in_a_rule_of_ours_is_no_mistake_of_the_user() -> None:
 
 
 def test_a_user_brings_rules_of_the_search_only() -> None:
-    with pytest.raises(RuleError, match="normalizes, but what is always good is not chosen by cost"):
+    with pytest.raises(RuleError, match="is a normalization rule, which cannot take part in the search"):
         RuleBook.of(extra=[NORMALIZING[0]])
 
 

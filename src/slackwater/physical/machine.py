@@ -73,9 +73,9 @@ class Machine:
             case Aggregate():
                 return self._aggregate(node, rows)
             case Filter():
-                return Work(Operator.FILTER, node, Resources(cpu=self._each(node) * rows(node.input).rows))
+                return Work(Operator.FILTER, node, Resources(cpu=self._row_cost(node) * rows(node.input).rows))
             case Project():
-                return Work(Operator.PROJECT, node, Resources(cpu=self._each(node) * rows(node.input).rows))
+                return Work(Operator.PROJECT, node, Resources(cpu=self._row_cost(node) * rows(node.input).rows))
             case Union():
                 return Work(Operator.UNION, node, Resources(cpu=rate.union * rows(node).rows))
             case Window():
@@ -94,18 +94,18 @@ class Machine:
     def _aggregate(self, node: Aggregate, rows: Rows) -> Work:
         """Partial and final aggregation; the exchange between them is apart."""
         below, out = rows(node.input).rows, rows(node).rows
-        used = Resources(cpu=self._each(node) * below + self.rates.merge * out, memory=row_width(node) * out)
+        used = Resources(cpu=self._row_cost(node) * below + self.rates.merge * out, memory=row_width(node) * out)
         return Work(Operator.CONSOLIDATE if is_consolidation(node) else Operator.AGGREGATE, node, used)
 
-    def _each(self, node: Filter | Project | Aggregate) -> float:
-        """Microseconds that an operator takes for a row of its input; worked out once and kept with it."""
-        rates, each = node.__dict__.get("_each", (None, 0.0))
+    def _row_cost(self, node: Filter | Project | Aggregate) -> float:
+        """Microseconds of an operator per row of its input; cached on the operator."""
+        rates, cost = node.__dict__.get("_row_cost", (None, 0.0))
         if rates is not self.rates:
-            each = self._for_each_row(node)
-            node.__dict__["_each"] = self.rates, each
-        return float(each)
+            cost = self._computed_row_cost(node)
+            node.__dict__["_row_cost"] = self.rates, cost
+        return float(cost)
 
-    def _for_each_row(self, node: Filter | Project | Aggregate) -> float:
+    def _computed_row_cost(self, node: Filter | Project | Aggregate) -> float:
         rate = self.rates
         match node:
             case Filter():
@@ -113,12 +113,12 @@ class Machine:
             case Project():
                 return self._evaluating(scalar for _, scalar in node.items)
             case Aggregate():
-                each = rate.group + rate.group_key_byte * sum(type_width(key.type) for key in node.keys)
+                cost = rate.group + rate.group_key_byte * sum(type_width(key.type) for key in node.keys)
                 for _, call in node.calls:
                     held = _HELD.get(call.function, 1)
-                    each += (rate.group_call + (rate.group_wide if _is_wide(call) else 0.0)) * held
-                    each += self._evaluating(call.scalars)
-                return each
+                    cost += (rate.group_call + (rate.group_wide if _is_wide(call) else 0.0)) * held
+                    cost += self._evaluating(call.scalars)
+                return cost
 
     def _evaluating(self, scalars: Iterable[Scalar]) -> float:
         """Microseconds to evaluate some expressions for one row."""

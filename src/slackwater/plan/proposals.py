@@ -48,9 +48,9 @@ def proposals(
 ) -> tuple[ProposedPlan, ...]:
     """The cheapest plans for all deliveries together; as batch, each from scratch at its own run.
 
-    The first takes all rows as counted. Where some table is too large to be broadcast, a second takes only sources and
-    states as counted, and states as partitioned by the keys that their readers ask for. Where some query keeps nothing,
-    a third is the best in which all keep something.
+    The first takes all rows as counted. If some table is too large to broadcast, a second takes only sources and states
+    as counted, and states as partitioned by the keys that their readers demand. If some query uses no state, a third is
+    the best plan in which every query uses one.
     """
     open_with = partial(open_space, prices, deliveries, timeline, settings)
     chooser = open_with(scope)

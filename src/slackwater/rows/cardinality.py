@@ -188,15 +188,10 @@ class Estimator:
 
 
 def _joined(join: Join, left: Estimate, right: Estimate, met: JoinSelectivity) -> Estimate:
-    inner = left.rows * right.rows * met.pair
     alone = left.rows * (1.0 - met.left_hit)
     match join.kind:
-        case JoinKind.INNER:
-            return _paired(join, left, right, met, inner)
-        case JoinKind.LEFT:
-            return _paired(join, left, right, met, inner, alone)
-        case JoinKind.FULL:
-            return _paired(join, left, right, met, inner, alone, right.rows * (1.0 - met.right_hit))
+        case JoinKind.INNER | JoinKind.LEFT | JoinKind.FULL:
+            return _paired(join, left, right, met)
         case JoinKind.SEMI:
             return _semi(left.share(left.rows - alone), key_values(join, left, right))
         case JoinKind.ANTI:
@@ -277,17 +272,11 @@ def _renamed(project: Project, keys: Keys) -> Keys:
     return tuple(frozenset(names[c] for c in key) for key in keys if key <= names.keys())
 
 
-def _paired(
-    join: Join,
-    left: Estimate,
-    right: Estimate,
-    met: JoinSelectivity,
-    inner: float,
-    left_alone: float | None = None,
-    right_alone: float | None = None,
-) -> Estimate:
-    """Matching pairs, and the unmatched rows of one or both sides, padded with NULLs."""
-    rows = inner + (left_alone or 0.0) + (right_alone or 0.0)
+def _paired(join: Join, left: Estimate, right: Estimate, met: JoinSelectivity) -> Estimate:
+    """Matching pairs and, for an outer join, the unmatched rows of one or both sides, padded with NULLs."""
+    left_alone = left.rows * (1.0 - met.left_hit) if join.kind in (JoinKind.LEFT, JoinKind.FULL) else None
+    right_alone = right.rows * (1.0 - met.right_hit) if join.kind is JoinKind.FULL else None
+    rows = left.rows * right.rows * met.pair + (left_alone or 0.0) + (right_alone or 0.0)
     left_kept = met.left_hit if left_alone is None else 1.0
     right_kept = met.right_hit if right_alone is None else 1.0
     left_padded = (right_alone or 0.0) / rows if rows > 0.0 else 0.0

@@ -1,11 +1,11 @@
-"""Rules: laws by which a form or a relation is had in another way. All that a rule of your own needs is here.
+"""Rules: laws by which a form or a relation can be computed in another way. Your own rules import from here.
 
 ```python
 from slackwater.rules import Filter, Found, Goal, Kind, generates
 ```
 
-`docs/own-rules.md` shows how to write one. Names are loaded when they are asked for; `rule.py` says what a rule is,
-`declare.py` what its decorators mean.
+`docs/own-rules.md` shows how to write one. Names are loaded when they are first used; `rule.py` defines rules,
+`declare.py` their decorators.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ _HOMES = (
     "slackwater.algebra.relation",
     "slackwater.algebra.predicates",
 )
-"""The modules that these names are from."""
+"""The modules that define these names."""
 
 
 def __getattr__(name: str) -> object:

@@ -1,12 +1,11 @@
-"""Every rule of the search, and the methods that are made of them.
+"""All rules of the search, and the methods that they belong to.
 
-A method can be switched on alone. The snapshot rule belongs to all: it makes the batch plan, which is always in the
-space. A rule says which methods it belongs to, if not to all; and a method says what it asks of any rule, which is
-what sets it apart:
+A method can be enabled alone. The snapshot rule belongs to all methods: it makes the batch plan, which is always in the
+space. A rule declares its methods, if they are not all; and each method restricts the forms for which rules are tried:
 
-- `maintain` (IM-1) asks nothing;
-- `hold-back` (IM-2) takes nothing back;
-- `outer-join-view` (OJV) and `higher-order` (HOV) let joins meet the change of one table at a time.
+- `maintain` (IM-1) has no restriction;
+- `hold-back` (IM-2) allows no signed deltas;
+- `outer-join-view` (OJV) and `higher-order` (HOV) allow deltas of joins for one changing table at a time.
 """
 
 from __future__ import annotations
@@ -46,16 +45,16 @@ REWRITE_RULES: tuple[Rule, ...] = (
     *partners.RULES,
 )
 RELATIONAL_RULES = (*REWRITE_RULES, *EXPLORE_RULES)
-"""Rules that find equal relations, whatever the time."""
+"""Rules that find equal relations, independent of time."""
 RULES = (*RELATIONAL_RULES, *FORM_RULES)
 """All rules of the search."""
 
 
-def _anything(_: Rule, __: Form) -> bool:
+def _any_form(_: Rule, __: Form) -> bool:
     return True
 
 
-def _takes_nothing_back(_: Rule, form: Form) -> bool:
+def _retracts_nothing(_: Rule, form: Form) -> bool:
     return form.kind is not Kind.DELTA or not form.signed
 
 
@@ -65,12 +64,12 @@ def _joins_one_table_at_a_time(rule: Rule, form: Form) -> bool:
 
 
 _ASKS: dict[str, Callable[[Rule, Form], bool]] = {
-    "maintain": _anything,
-    "hold-back": _takes_nothing_back,
+    "maintain": _any_form,
+    "hold-back": _retracts_nothing,
     "outer-join-view": _joins_one_table_at_a_time,
     "higher-order": _joins_one_table_at_a_time,
 }
-"""What each method asks of a rule for a form."""
+"""Whether a method allows a rule for a form."""
 
 METHODS = tuple(_ASKS)
 ENTRY_POINT = "slackwater.rules"
@@ -78,35 +77,35 @@ ENTRY_POINT = "slackwater.rules"
 
 @dataclass(frozen=True)
 class RuleBook:
-    """The rules in force: of some methods, without those that are disabled, with a user's own."""
+    """The enabled rules: of some methods, without disabled ones, with a user's own."""
 
     rules: tuple[Rule, ...]
     methods: frozenset[str]
     _fitting: dict[tuple[Kind, bool, frozenset[type[Relation]]], tuple[Rule, ...]] = field(default_factory=dict)
-    """The rules by the forms and the operators that they are for, once these were asked for."""
+    """A cache of rules by form and operators."""
 
     @staticmethod
     def of(methods: Iterable[str] | None = None, disable: Iterable[str] = (), extra: Iterable[Rule] = ()) -> RuleBook:
-        """Names are checked: an unknown one raises and suggests, and two rules of one name are refused."""
+        """Checks names: an unknown one raises an error with a suggestion, and two rules of one name are refused."""
         chosen = frozenset(METHODS if methods is None else methods)
         for name in chosen - set(METHODS):
             raise UserError(f"no method `{name}`", hint=did_you_mean(name, METHODS))
-        known = _by_name((*RULES, *map(_searching, (*extra, *_installed()))))
+        rules = _by_name((*RULES, *map(_searching, (*extra, *_installed()))))
         off = frozenset(disable)
-        for name in off - known.keys():
-            raise UserError(f"no rule `{name}`", hint=did_you_mean(name, known))
+        for name in off - rules.keys():
+            raise UserError(f"no rule `{name}`", hint=did_you_mean(name, rules))
         for name in off:
-            if known[name].flags.makes_batch:
+            if rules[name].flags.makes_batch:
                 raise UserError(f"`{name}` cannot be disabled: it makes the batch plan")
-        return RuleBook(tuple(rule for rule in known.values() if rule.name not in off), chosen)
+        return RuleBook(tuple(rule for rule in rules.values() if rule.name not in off), chosen)
 
     def for_form(self, form: Form, operators: frozenset[type[Relation]]) -> Iterator[Rule]:
-        """The rules that may be tried for a form of a relation that is written with these operators."""
+        """The rules to try for a form of a relation whose expressions have these operators."""
         key = (form.kind, form.partial, operators)
         fitting = self._fitting.get(key)
         if fitting is None:
             asked = [rule for rule in self.rules if rule.pattern.asks_for(form)]
-            fitting = tuple(rule for rule in asked if any(issubclass(each, rule.pattern.on) for each in operators))
+            fitting = tuple(rule for rule in asked if any(issubclass(kind, rule.pattern.on) for kind in operators))
             self._fitting[key] = fitting
         return (rule for rule in fitting if self._allows(rule, form))
 
@@ -116,21 +115,21 @@ class RuleBook:
 
 
 def _by_name(rules: Iterable[Rule]) -> dict[str, Rule]:
-    """Rules in order; one that comes twice, as an argument and from an entry point, counts once."""
-    found: dict[str, Rule] = {}
+    """Rules in order; a rule that is both an argument and an entry point counts once."""
+    by_name: dict[str, Rule] = {}
     for rule in rules:
-        if found.setdefault(rule.name, rule) is not rule:
+        if by_name.setdefault(rule.name, rule) is not rule:
             raise RuleError(
                 f"there are two rules `{rule.name}`", hint="the name of a rule is its function's; choose another"
             )
-    return found
+    return by_name
 
 
 def _searching(rule: Rule) -> Rule:
-    """A rule that takes part in the search: all that a user may bring."""
+    """Checks that a user's rule takes part in the search."""
     if rule.stage is RuleStage.NORMALIZE:
         raise RuleError(
-            f"rule `{rule.name}` normalizes, but what is always good is not chosen by cost",
+            f"rule `{rule.name}` is a normalization rule, which cannot take part in the search",
             place=rule.place,
             hint="declare it with `explores` or `rewrites`",
         )
@@ -138,13 +137,13 @@ def _searching(rule: Rule) -> Rule:
 
 
 def _installed() -> Iterator[Rule]:
-    """Rules that other packages bring through the entry point group `slackwater.rules`."""
+    """Rules of other packages, from the entry point group `slackwater.rules`."""
     for entry in entry_points(group=ENTRY_POINT):
         loaded = entry.load()
         for rule in loaded if isinstance(loaded, (list, tuple)) else (loaded,):
             if not isinstance(rule, Rule):
                 raise RuleError(
-                    f"entry point `{entry.name}` brings {type(rule).__name__}, not a rule",
-                    hint="it must name a function that a decorator of `slackwater.rules` has made a rule",
+                    f"entry point `{entry.name}` is {type(rule).__name__}, not a rule",
+                    hint="it must name a function with a decorator of `slackwater.rules`",
                 )
             yield rule

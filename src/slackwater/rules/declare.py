@@ -1,11 +1,11 @@
 """Decorators that make rules of functions, one for each stage.
 
-- `normalizes`: always good, so applied until none fires, before anything is searched.
+- `normalizes`: always an improvement, so applied until none fires, before the search.
 - `rewrites`: an operator with everything below it, written another way.
 - `explores`: an operator over groups of the memo, written another way.
-- `snapshots`: the batch way to compute a form.
+- `snapshots`: a form as batch computes it.
 - `generates`: a form from forms of the operator's inputs (TVR-generating).
-- `converts`: a form from other forms of the same relation, whatever the operator (intra-TVR).
+- `converts`: a form from other forms of the same relation, for any operator (intra-TVR).
 - `relates`: a form through a relative of the relation, such as its never retracted part (inter-TVR).
 
 The function's name is the rule's, the first line of its docstring the law.
@@ -34,13 +34,13 @@ def _kinds(over: Kinds) -> tuple[type[Relation], ...]:
 
 
 def normalizes(on: type[N], over: Kinds = ()) -> Callable[[Callable[[Written, N], Relation | None]], Rule]:
-    """A rule that makes one operator better, or returns None; `over` are the operators below that it takes apart."""
+    """A rule that improves one operator, or returns None; `over` are the operators below that it matches."""
 
     def declare(function: Callable[[Written, N], Relation | None]) -> Rule:
         @wraps(function)
         def better(written: Written, node: N) -> tuple[Relation, ...]:
-            found = function(written, node)
-            return () if found is None else (found,)
+            improved = function(written, node)
+            return () if improved is None else (improved,)
 
         return declared(better, RuleStage.NORMALIZE, RulePattern(on, _kinds(over)))
 
@@ -55,7 +55,7 @@ def rewrites(
 
 
 def explores(on: type[N], over: Kinds = ()) -> Callable[[Callable[[Match, N], Iterator[Relation]]], Rule]:
-    """A rule that sees an operator over groups; `over` are the operators that one of them must offer."""
+    """A rule that sees an operator over groups; one of these must have an expression with an operator of `over`."""
     return lambda function: declared(function, RuleStage.EXPLORE, RulePattern(on, _kinds(over)))
 
 
@@ -65,13 +65,13 @@ Body = Callable[[Goal, N], Iterator[Found]]
 def generates(
     kind: Kind, of: type[N], *, partial: bool = False, methods: Iterable[str] = ()
 ) -> Callable[[Body[N]], Rule]:
-    """A rule for a form of an operator, from forms of its inputs; of all methods, if none is named."""
+    """A rule for a form of an operator, from forms of its inputs; it belongs to all methods, if none is named."""
     pattern = RulePattern(of, kind=kind, partial=partial)
     return lambda function: declared(function, RuleStage.GENERATE, pattern, methods=methods)
 
 
 def snapshots(of: type[N]) -> Callable[[Body[N]], Rule]:
-    """A rule of the batch plan, which belongs to every method and is always in force."""
+    """A rule of the batch plan, which belongs to every method and is always enabled."""
     pattern = RulePattern(of, kind=Kind.SNAPSHOT)
     return lambda function: declared(function, RuleStage.SNAPSHOT, pattern, flags=RuleFlags(makes_batch=True))
 

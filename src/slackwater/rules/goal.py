@@ -1,4 +1,4 @@
-"""What a rule about forms is shown: the form that is wanted of an operator, with names for the forms around it."""
+"""The context of a rule about forms: the wanted form of an operator, and access to the forms of its inputs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def leaf_of(relation: Relation) -> GroupLeaf:
 
 @dataclass(frozen=True)
 class Goal:
-    """A form wanted of an operator. It is never changed, except that a relation a rule mentions is given a group."""
+    """The wanted form of an operator. It is read-only, except that relations that a rule needs join the memo."""
 
     form: Form
     node: Relation
@@ -43,11 +43,11 @@ class Goal:
         return self.memo.snapshot(leaf_of(below).group, self.form.since)
 
     def delta(self, below: Relation) -> Form:
-        """What changes of the input between the two."""
+        """The delta of the input between the two versions."""
         return self.memo.delta(leaf_of(below).group, self.form.since, self.form.until)
 
     def completion(self, below: Relation) -> Form:
-        """What makes the input's old, never retracted part the new whole: the delta, if the part is the whole."""
+        """The completion of the input: its delta, if the input never retracts."""
         leaf = leaf_of(below)
         part = self.positive(leaf)
         if part is None:
@@ -58,19 +58,19 @@ class Goal:
 
     @property
     def is_whole_step(self) -> bool:
-        """Whether the form is the new end of an interval that has an old one, for all tables below at once."""
+        """Whether the form spans a whole interval, for all tables below at once."""
         return self.form.until == self.group.tables and self.form.until != OLD
 
     def moves(self, below: Relation) -> bool:
-        """Whether the input changes at all between the two versions."""
+        """Whether the input can change between the two versions."""
         return bool((self.form.since ^ self.form.until) & self.memo[leaf_of(below).group].tables)
 
     def retracts(self, below: Relation) -> bool:
-        """Whether the input's changes may take rows away."""
+        """Whether the input's deltas may remove rows."""
         return self.memo[leaf_of(below).group].retracts
 
     def group_of(self, relation: Relation) -> GroupLeaf:
-        """The group of a relation that a rule has need of."""
+        """The group of a relation that a rule needs."""
         return self.memo.insert(relation)
 
     def partials(self, aggregate: Aggregate) -> Partials | None:
@@ -84,18 +84,18 @@ class Goal:
         return fuller if fuller is not None and fuller.columns == self.form.names else None
 
     def positive(self, below: Relation) -> GroupLeaf | None:
-        """The part of an input that is never retracted; None where that is nothing."""
+        """The part of an input that is never retracted; None if there is none."""
         return positive_part(self.memo, leaf_of(below))
 
-    def fitted(self, found: Found) -> Relation | None:
-        """An expression with exactly the columns of the form, weights filled in where it has them."""
-        if isinstance(found, Relation):
-            if found.columns == self.form.columns:
-                return found
-            found = (found,)
-        for term in found:
+    def fitted(self, terms: Found) -> Relation | None:
+        """The rule's result with exactly the columns of the form; missing weights are added."""
+        if isinstance(terms, Relation):
+            if terms.columns == self.form.columns:
+                return terms
+            terms = (terms,)
+        for term in terms:
             if lacking := set(self.form.names).difference(term.columns):
                 raise Misfit(lacks(term, lacking))
             if WEIGHT in term.columns and not self.form.signed:
-                raise Misfit(f"signed rows for {self.form}, which takes nothing back")
-        return all_of(self.form.columns, found) if found else None
+                raise Misfit(f"signed rows for {self.form}, which removes no rows")
+        return all_of(self.form.columns, terms) if terms else None

@@ -1,4 +1,4 @@
-"""What a rule about relations is shown: an operator, with a view on the memo around it."""
+"""The context of a rule about relations: an operator, and the memo around it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from slackwater.time.forms import GroupId, GroupLeaf
 
 @dataclass(frozen=True)
 class Match:
-    """An operator of a group that a pattern fits.
+    """An operator that matches a rule's pattern.
 
-    A rule that explores sees the operator over groups, a rule that rewrites over everything below it.
+    An exploring rule sees the operator over groups, a rewriting rule sees the whole tree below it.
     """
 
     group: GroupId
@@ -24,22 +24,22 @@ class Match:
     memo: Memo
 
     def seen_through(self, below: Relation) -> Relation:
-        """An input: the first expression of the group that it is."""
+        """The first expression of an input's group."""
         return self.memo[below.group].expressions[0] if isinstance(below, GroupLeaf) else below
 
-    def fitted(self, found: Found) -> Relation | None:
-        """A relation with the columns of the operator."""
+    def fitted(self, terms: Found) -> Relation | None:
+        """The rule's result with the columns of the operator."""
         columns = self.node.columns
-        if isinstance(found, Relation):
-            if found.columns == columns:
-                return found
-            found = (found,)
-        for term in found:
+        if isinstance(terms, Relation):
+            if terms.columns == columns:
+                return terms
+            terms = (terms,)
+        for term in terms:
             if lacking := set(columns).difference(term.columns):
                 raise Misfit(lacks(term, lacking))
-        return all_of(columns, found) if found else None
+        return all_of(columns, terms) if terms else None
 
 
 def lacks(relation: Relation, columns: set[Column]) -> str:
-    """A relation and the columns that it lacks, in words."""
+    """A message: a relation and the columns that it lacks."""
     return f"a {type(relation).__name__} without the columns {', '.join(sorted(c.id for c in columns))}"

@@ -1,15 +1,15 @@
-"""Aggregates taken apart: Initialize and Iterate, Merge, Final.                                     [Yu et al. 2009]
+"""Partial aggregates: Initialize and Iterate, Merge, Final.                                          [Yu et al. 2009]
 
-`partials_of` says how an Aggregate's calls are kept as partial columns by key: how each is computed from rows, how two
-are merged, and how the calls are read off in the end. With signed rows only what has an inverse can be kept: counts
-and sums, and what is made of them. Minimum and maximum join them where rows only arrive. The row count of a group is
-always kept where rows may go, since a group without rows is no group.
+`partials_of` turns an Aggregate's calls into partial columns by key: how each is computed from rows, how two of them
+are merged, and how the calls are computed in the end. With signed rows, only functions with an inverse can be kept:
+counts and sums, and what follows from them. Minimum and maximum can be kept if rows only arrive. If rows may be
+removed, the row count of a group is always kept, since a group without rows does not exist.
 
-A partial sum must not overflow where the batch query does not. Spark's sum of bigints is a bigint, and overflows in one
-order of the rows and not in another: so may ours. Its avg adds up doubles and its try_sum says null, so for these two
-bigints are summed as decimals of 38 digits. Sums of decimals gain ten digits, which ten billion rows do not use up;
-where there is no room for ten more, an overflow that becomes null would be forgotten when partial sums are merged, so
-try_sum and try_avg are not taken apart.
+A partial sum must not overflow if the batch query does not. Spark's sum of bigints is a bigint; whether it overflows
+depends on the order of rows, and so it does here. Spark's avg adds doubles and its try_sum returns NULL, so for these
+two bigints are summed as decimals of 38 digits. Sums of decimals have ten more digits, enough for ten billion rows. If
+there is no room for ten more, merging partial sums would lose an overflow to NULL, so try_sum and try_avg have no
+partial form.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _VARIANCES = {
 }
 _SPREADS = frozenset(("stddev", "stddev_samp", "std", "stddev_pop"))
 _SQUARED_DIGITS = 12
-"""Numbers with more digits have squares whose sums could outgrow what is exact."""
+"""Sums of squares of numbers with more digits may not be exact."""
 _WHOLE = t.decimal(19, 0)
 _LONGEST = t.decimal(t.MAX_PRECISION, 0)
 _EXTREMES = {
@@ -99,7 +99,7 @@ class Partials:
     finals: tuple[tuple[Column, Scalar], ...]
     rows: Column | None
     knows_types: bool = False
-    """Whether what the engine gives is typed before it is cast, as the columns of a relation of its own must be."""
+    """Whether results have the engine's types before they are cast, as the columns of a separate relation must."""
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -116,17 +116,12 @@ class Partials:
 
     def _typed(self, below: Relation, calls: list[tuple[Part, AggregateCall]]) -> Relation:
         """Sums widen; each partial column is cast back to its own type."""
+        type_of = _raw_type if self.knows_types else _unknown_type
         raw = [
-            (
-                Column(
-                    ColumnId(f"{part.column.id}+"), part.column.name, _raw_type(made) if self.knows_types else t.UNKNOWN
-                ),
-                part,
-                made,
-            )
-            for part, made in calls
+            (Column(ColumnId(f"{part.column.id}+"), part.column.name, type_of(measure)), part, measure)
+            for part, measure in calls
         ]
-        grouped = Aggregate(below, self.keys, tuple((column, made) for column, _, made in raw))
+        grouped = Aggregate(below, self.keys, tuple((column, measure) for column, _, measure in raw))
         kept = [(key, reference(key)) for key in self.keys]
         typed = [
             (part.column, cast(reference(c), part.column.type) if part.column.type.is_known else reference(c))
@@ -141,28 +136,32 @@ class Partials:
         return Project(parts, (*((key, reference(key)) for key in self.keys), *self.finals))
 
 
-def _raw_type(made: AggregateCall) -> t.Type:
-    """What the engine gives, before it is cast."""
-    match made.function:
+def _unknown_type(_: AggregateCall) -> t.Type:
+    return t.UNKNOWN
+
+
+def _raw_type(measure: AggregateCall) -> t.Type:
+    """The engine's result type, before the cast."""
+    match measure.function:
         case "count":
             return t.BIGINT
         case "sum":
-            return t.sum_type(made.arguments[0].type)
+            return t.sum_type(measure.arguments[0].type)
         case "min" | "max":
-            return made.arguments[0].type
+            return measure.arguments[0].type
         case _:
             return t.UNKNOWN
 
 
 def partials_of(aggregate: Aggregate, *, signed: bool, deletes: bool = False) -> Partials | None:
-    """The group form of an Aggregate over plain or signed rows, or None where some call has none.
+    """The group form of an Aggregate over plain or signed rows, or None if some call has none.
 
-    `deletes` says that base rows go, and not only the padding of outer joins.
+    `deletes` says that base rows may be deleted, and not only the padding of outer joins.
     """
     maker = _Maker(signed, deletes)
     finals: list[tuple[Column, Scalar]] = []
-    for column, made in aggregate.calls:
-        value = maker.call(made)
+    for column, measure in aggregate.calls:
+        value = maker.call(measure)
         if value is None:
             return None
         if column.type.is_known and value.type != column.type:
@@ -173,16 +172,16 @@ def partials_of(aggregate: Aggregate, *, signed: bool, deletes: bool = False) ->
 
 
 class _Maker:
-    """Collects the partial columns that some calls need, each once."""
+    """Collects the distinct partial columns that some calls need."""
 
     def __init__(self, signed: bool, deletes: bool) -> None:
         self.signed = signed
         self.deletes = deletes
         self.parts: dict[tuple[str, Scalar | None], Column] = {}
-        self._made: list[Part] = []
+        self._parts: list[Part] = []
 
     def parts_in_order(self) -> list[Part]:
-        return self._made
+        return self._parts
 
     def _part(self, function: str, value: Scalar | None, name: str, kind: Type) -> Column:
         key = (function, value)
@@ -191,7 +190,7 @@ class _Maker:
             digest = blake2s(text.encode(), digest_size=5).hexdigest()
             column = Column(ColumnId(f"part:{digest}"), name, kind)
             self.parts[key] = column
-            self._made.append(Part(column, value, function))
+            self._parts.append(Part(column, value, function))
         return self.parts[key]
 
     def count(self, value: Scalar | None) -> Column:
@@ -200,14 +199,14 @@ class _Maker:
         one = case_when(is_not_null(value), literal(1), literal(0))
         return self._part("sum", one, "value_count", t.BIGINT)
 
-    def call(self, made: AggregateCall) -> Scalar | None:
+    def call(self, measure: AggregateCall) -> Scalar | None:
         """The call in terms of partial columns."""
-        if made.distinct or made.order or made.ignore_nulls or len(made.arguments) > 1:
+        if measure.distinct or measure.order or measure.ignore_nulls or len(measure.arguments) > 1:
             return None
-        value = made.arguments[0] if made.arguments else None
-        if made.filter is not None:
-            value = case_when(made.filter, value if value is not None else literal(1), NULL)
-        match made.function:
+        value = measure.arguments[0] if measure.arguments else None
+        if measure.filter is not None:
+            value = case_when(measure.filter, value if value is not None else literal(1), NULL)
+        match measure.function:
             case "count":
                 return call("coalesce", reference(self.count(value)), literal(0))
             case "count_if" if value is not None:
@@ -217,18 +216,18 @@ class _Maker:
             case "try_sum" if value is not None and value.type == t.BIGINT:
                 return self._sum(cast(value, _WHOLE), _LONGEST, t.BIGINT)
             case "sum" | "try_sum" if value is not None:
-                return self._sum(value, made.type)
+                return self._sum(value, measure.type)
             case "avg" | "mean" | "try_avg" if value is not None:
-                return self._average(value, made.type)
+                return self._average(value, measure.type)
             case function if function in _VARIANCES and value is not None:
                 return self._variance(function, value)
             case function if function in _EXTREMES and value is not None and not self.signed:
-                return reference(self._part(_EXTREMES[function], value, function, made.type))
+                return reference(self._part(_EXTREMES[function], value, function, measure.type))
             case _:
                 return None
 
     def _sum(self, value: Scalar, kind: Type, fits: Type | None = None) -> Scalar | None:
-        """A sum kept in a type; null where it does not fit into another, if one is named."""
+        """A sum, kept in type `kind`; NULL if it does not fit into type `fits`, if given."""
         if not kind.is_known or not self._adds_up(value):
             return None
         total = reference(self._part("sum", value, "total", kind))
@@ -236,7 +235,7 @@ class _Maker:
             total = try_cast(total, fits)
         if not self.signed:
             return total
-        # Values that came and went leave a sum of zero; a sum of no values is null.
+        # Values that were added and removed leave a sum of zero; a sum of no values is NULL.
         return case_when(greater(reference(self.count(value)), literal(0)), total, NULL)
 
     def _average(self, value: Scalar, kind: Type) -> Scalar | None:
@@ -252,13 +251,13 @@ class _Maker:
         return case_when(greater(count, literal(0)), average, NULL)
 
     def _adds_up(self, value: Scalar) -> bool:
-        """Whether what was added can be taken away again: not of doubles, where 1e16 + 1 − 1e16 is 0."""
+        """Whether an added value can be subtracted again: not for doubles, where 1e16 + 1 − 1e16 is 0."""
         return not self.deletes or not value.type.is_floating
 
     def _variance(self, function: str, value: Scalar) -> Scalar | None:
-        """From n, Σx and Σx², which are kept exactly: n·Σx² − (Σx)² of doubles would lose a small spread.
+        """From n, Σx and Σx², which are kept exactly: with doubles, n·Σx² − (Σx)² would lose small variances.
 
-        Decimals are whole numbers of their last digit here. Not of doubles, nor of numbers that are too long.
+        Decimals are scaled to whole numbers here. Not for doubles, nor for numbers with too many digits.
         """
         if not (value.type.is_integral or value.type.is_decimal):
             return None
@@ -277,7 +276,7 @@ class _Maker:
         return case_when(greater(count, literal(1 if _VARIANCES[function] else 0)), result, NULL)
 
     def _short_sums(self, whole: Scalar) -> tuple[Scalar, Scalar]:
-        """Σx and Σx². A square has up to 62 bits: its halves are summed apart, and neither sum overflows."""
+        """Σx and Σx². A square has up to 62 bits: its halves are summed separately, so that neither sum overflows."""
         x, half = cast(whole, t.BIGINT), literal(2**31)
         total = self._part("sum", whole if whole.type.is_integral else x, "total", t.BIGINT)
         upper = self._part("sum", whole_quotient(product(x, x), half), "squares_upper", t.BIGINT)

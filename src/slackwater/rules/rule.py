@@ -1,10 +1,9 @@
-"""What a rule is: a pattern, a law, and a function that says what equals what the pattern finds.
+"""Rules: a rule is a pattern, a law, and a function that yields equals of what the pattern matches.
 
-Every rule is a `Rule`, whatever its stage. It is shown a *context*: an operator as it was written, a `Match` in the
-memo, or a `Goal`, which is a form wanted of an operator. What it yields is fitted to the context, so a rule need not
-care for weights, for columns beyond those that are asked for, or for terms that stand side by side. The decorators of
-`rules.declare` make rules of functions. How the search treats a rule hangs on its stage and its flags, never on its
-name.
+Every rule is a `Rule`, whatever its stage. It gets a *context*: an operator of the query, a `Match` in the memo, or a
+`Goal`, which is the wanted form of an operator. Its results are fitted to the context: missing weights are added,
+surplus columns are dropped, and several terms become a union. The decorators of `rules.declare` make rules of
+functions. How the search treats a rule depends on its stage and its flags, never on its name.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from slackwater.memo.group import NO_FLAGS, RuleFlags
 from slackwater.time.forms import Form, Kind
 
 Found = Relation | Sequence[Relation]
-"""What a rule yields: a relation, or terms whose rows stand side by side."""
+"""The result of a rule: a relation, or terms of a union."""
 
 
 class RuleStage(StrEnum):
-    """When a rule is asked, and about what: relations first, then forms, by the papers' trichotomy."""
+    """When a rule applies, and to what: relations first, then forms, by the papers' three kinds."""
 
     NORMALIZE = "normalization"
     REWRITE = "rewriting"
@@ -38,7 +37,7 @@ class RuleStage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RulePattern:
-    """What a rule looks at: an operator, maybe over inputs of some kinds, and for a rule about forms which form."""
+    """What a rule matches: an operator, optionally over some kinds of inputs; for a rule about forms also the form."""
 
     on: type[Relation]
     over: tuple[type[Relation], ...] = ()
@@ -46,7 +45,7 @@ class RulePattern:
     partial: bool = False
 
     def fits(self, node: Relation, below: Iterable[Relation]) -> bool:
-        """Whether an operator is of the kind that is looked for, and one of its inputs too."""
+        """Whether an operator, and one of its inputs, is of the required kind."""
         if not isinstance(node, self.on):
             return False
         return not self.over or any(isinstance(relation, self.over) for relation in below)
@@ -56,22 +55,22 @@ class RulePattern:
 
 
 class Misfit(Exception):
-    """What a rule has yielded lacks columns that its context asks for."""
+    """The result of a rule lacks columns that its context requires."""
 
 
 class RuleContext(Protocol):
-    """What a rule is shown."""
+    """The argument of a rule."""
 
     @property
     def node(self) -> Relation:
         """The operator."""
 
-    def fitted(self, found: Found) -> Relation | None:
-        """What a rule has yielded, with the columns that are asked for; None where it is nothing."""
+    def fitted(self, terms: Found) -> Relation | None:
+        """The rule's result with the required columns; None if it is empty."""
 
 
 Function = Callable[..., Iterable[Found]]  # type: ignore[explicit-any]  # contexts differ from stage to stage
-"""From a context and its operator to what equals it."""
+"""From a context and its operator to equal relations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,7 @@ class Rule:
     pattern: RulePattern
     function: Function
     methods: frozenset[str] = frozenset()
-    """The methods it belongs to, where it does not belong to all."""
+    """The methods it belongs to, if not to all."""
     flags: RuleFlags = NO_FLAGS
 
     @property
@@ -94,40 +93,40 @@ class Rule:
 
     @property
     def sees_relation(self) -> bool:
-        """Whether it says the same whichever of a relation's equal expressions it is shown."""
+        """Whether its result is the same for all equal expressions of a relation."""
         return self.pattern.on is Relation and self.stage in (RuleStage.INTRA, RuleStage.INTER)
 
     @property
     def is_built_in(self) -> bool:
-        """Whether it is one of ours: then what goes wrong in it is no mistake of the user."""
+        """Whether it is part of Slackwater: then its errors are internal ones."""
         return self.function.__module__.partition(".")[0] == __name__.partition(".")[0]
 
     @property
     def place(self) -> Place:
-        """Where its function is written."""
+        """Where its function is defined."""
         code = getattr(unwrap(self.function), "__code__", None)
         return Place(code.co_filename, code.co_firstlineno) if code is not None else Place(self.function.__module__)
 
     def apply(self, context: RuleContext) -> Iterator[Relation]:
-        """Everything that the rule finds, fitted to its context."""
+        """All results of the rule, fitted to its context."""
         try:
-            said = self.function(context, context.node)
-            if isinstance(said, Relation) or not isinstance(said, Iterable):
-                raise self._mistake(f"returns {type(said).__name__}", "write `yield` in place of `return`")
-            for found in said:
-                if not isinstance(found, (Relation, list, tuple)):
-                    raise self._mistake(f"yields {type(found).__name__}", "yield relations, or a list of terms")
-                relation = context.fitted(found)
+            results = self.function(context, context.node)
+            if isinstance(results, Relation) or not isinstance(results, Iterable):
+                raise self._mistake(f"returns {type(results).__name__}", "write `yield` instead of `return`")
+            for result in results:
+                if not isinstance(result, (Relation, list, tuple)):
+                    raise self._mistake(f"yields {type(result).__name__}", "yield relations, or a list of terms")
+                relation = context.fitted(result)
                 if relation is not None:
                     yield relation
         except SlackwaterError:
             raise
         except Misfit as wrong:
-            hint = "yield all columns that are asked for, and a weight only where rows may go"
+            hint = "yield all required columns, and a weight only if rows may be removed"
             raise self._mistake(f"yields {wrong}", hint) from wrong
         except Exception as raised:
-            told = f"raises {type(raised).__name__}: {raised}"
-            raise self._mistake(told, f"mend it, or plan without it: --disable {self.name}") from raised
+            what = f"raises {type(raised).__name__}: {raised}"
+            raise self._mistake(what, f"fix it, or plan without it: --disable {self.name}") from raised
 
     def _mistake(self, what: str, hint: str) -> SlackwaterError:
         if self.is_built_in:
@@ -143,7 +142,7 @@ def declared(
     methods: Iterable[str] = (),
     flags: RuleFlags = NO_FLAGS,
 ) -> Rule:
-    """The rule that a function is; its docstring is the law."""
+    """Makes a rule of a function; its docstring is the law."""
     rule = Rule(function.__name__, getdoc(function) or "", stage, pattern, function, frozenset(methods), flags)
     if not rule.doc:
         raise RuleError(

@@ -12,7 +12,7 @@ from slackwater.time.forms import WEIGHT
 
 
 def keeping(relation: Relation, columns: Iterable[Column]) -> Relation:
-    """Just these columns."""
+    """The relation with only these columns."""
     wanted = tuple(dict.fromkeys(columns))
     if set(wanted) == set(relation.columns):
         return relation
@@ -20,25 +20,25 @@ def keeping(relation: Relation, columns: Iterable[Column]) -> Relation:
 
 
 def weighted(relation: Relation) -> Relation:
-    """Rows with a weight; plain rows count once."""
+    """Rows with a weight; plain rows get the weight 1."""
     if WEIGHT in relation.columns:
         return relation
     return Project(relation, (*((c, reference(c)) for c in relation.columns), (WEIGHT, literal(1))))
 
 
 def plain(relation: Relation) -> Relation:
-    """Rows without their weight, for a reader that only asks which values occur."""
+    """Rows without their weight, for readers that only need the values that occur."""
     return keeping(relation, (c for c in relation.columns if c != WEIGHT))
 
 
 def negated(relation: Relation) -> Relation:
-    """The same rows taken away instead of added."""
+    """The same rows with negated weights."""
     sign = negative(reference(WEIGHT)) if WEIGHT in relation.columns else literal(-1)
     return Project(relation, (*((c, reference(c)) for c in relation.columns if c != WEIGHT), (WEIGHT, sign)))
 
 
 def padded(relation: Relation, columns: Iterable[Column]) -> Relation:
-    """Rows with nulls for these columns."""
+    """Rows padded with NULLs for these columns."""
 
     def null(column: Column) -> Scalar:
         return cast(NULL, column.type) if column.type.is_known else NULL
@@ -48,7 +48,7 @@ def padded(relation: Relation, columns: Iterable[Column]) -> Relation:
 
 
 def all_of(columns: Sequence[Column], terms: Sequence[Relation]) -> Relation:
-    """The terms side by side, with exactly these columns; weights are filled in if the columns ask for them."""
+    """The union of the terms, with exactly these columns; weights are added if the columns include them."""
     fitted = [keeping(weighted(term) if WEIGHT in columns else term, columns) for term in terms]
     if len(fitted) == 1:
         return fitted[0]
@@ -57,21 +57,21 @@ def all_of(columns: Sequence[Column], terms: Sequence[Relation]) -> Relation:
 
 
 def twin(column: Column) -> Column:
-    """The column under a name of its own, to match a relation with itself."""
+    """A copy of the column, to match a relation with itself."""
     return replace(column, id=ColumnId(f"{column.id}′"))
 
 
 def distinct_keys(relation: Relation, keys: Sequence[Column]) -> tuple[Relation, Scalar]:
-    """The distinct keys of some rows under twin names, and the condition that finds them, nulls equal."""
+    """The distinct keys of some rows as twin columns, and the condition that matches them, with NULLs equal."""
     twins = tuple((twin(key), reference(key)) for key in keys)
-    found = Aggregate(Project(relation, twins), tuple(column for column, _ in twins), ())
+    distinct = Aggregate(Project(relation, twins), tuple(column for column, _ in twins), ())
     same = conjunction(null_safe_equality(reference(key), reference(twin(key))) for key in keys)
-    return found, same
+    return distinct, same
 
 
 def touched(relation: Relation, keys: Sequence[Column], changes: Relation) -> Relation:
-    """The rows whose keys occur among the changes; all rows, where there is no key."""
+    """The rows whose keys occur in the changes; all rows, if there is no key."""
     if not keys:
         return relation
-    found, same = distinct_keys(changes, keys)
-    return Join(JoinKind.SEMI, relation, found, same)
+    touched_keys, same = distinct_keys(changes, keys)
+    return Join(JoinKind.SEMI, relation, touched_keys, same)

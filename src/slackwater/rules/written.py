@@ -1,4 +1,4 @@
-"""What a normalization rule is shown: an operator as it stands in the query."""
+"""The context of a normalization rule: an operator of the query."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from slackwater.rules.rule import Found
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """An operator whose inputs are normal."""
+    """An operator whose inputs are in normal form."""
 
     node: Relation
     shared: AbstractSet[Relation] = frozenset()
-    """Relations with several readers, not to be taken apart from above."""
+    """Relations with several readers, which rules for a reader must not change."""
 
-    def fitted(self, found: Found) -> Relation:
-        """What a rule has found, as it is: it has the columns of the operator."""
-        assert isinstance(found, Relation)
-        return found
+    def fitted(self, terms: Found) -> Relation:
+        """The rule's result, unchanged: it has the columns of the operator."""
+        assert isinstance(terms, Relation)
+        return terms

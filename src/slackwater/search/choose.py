@@ -275,12 +275,12 @@ class Chooser:
         read = [inf] * len(self.space)
         for number in (*self.roots, *self.shared):
             read[number] = 0.0
-        made = list(read)
+        computed = list(read)
         for number in range(len(self.space) - 1, -1, -1):
-            more = min(made[number], read[number] + best[number] - supply[number])
+            more = min(computed[number], read[number] + best[number] - supply[number])
             for earlier in self.space[number].earlier:
                 kept = 0.0 if earlier in self.shared else best[earlier] + save[earlier]
-                made[earlier] = min(made[earlier], read[number] + kept + load[number] - supply[number])
+                computed[earlier] = min(computed[earlier], read[number] + kept + load[number] - supply[number])
             for own, inputs in self._ways[number]:
                 price = amount(own) + sum(supply[source] for source in inputs)
                 for source in inputs:

@@ -1,4 +1,4 @@
-"""What expressions and cells cost by themselves, each worked out once for all plan spaces over the same cells."""
+"""The prices of expressions and cells, each computed once for all plan spaces over the same cells."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ class PriceList:
         return cell.interval < interval and not self.cells.is_at_hand(cell)
 
     def scan(self, cell: Cell) -> float:
-        """What reading a source costs."""
+        """The price of reading a source."""
         price = self._scans.get(cell)
         if price is None:
             price = self._scans[cell] = self.model.scan(cell.form, self.cells.estimate(cell))
         return price
 
     def state(self, cell: Cell) -> tuple[float, float]:
-        """What saving a cell costs, and what loading it costs."""
+        """The prices of saving and of loading a cell."""
         prices = self._states.get(cell)
         if prices is None:
             rows = self.cells.estimate(cell)

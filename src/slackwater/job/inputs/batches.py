@@ -117,11 +117,11 @@ United = Mapping[str, tuple[bytes, float]]
 
 def sketches(batches: Iterable[Batch]) -> dict[str, list[bytes]]:
     """The sketches of every column, to be united."""
-    found: dict[str, list[bytes]] = {}
+    by_column: dict[str, list[bytes]] = {}
     for batch in batches:
         for name, column in batch.columns.items():
-            found.setdefault(name, []).append(column.sketch_bytes)
-    return found
+            by_column.setdefault(name, []).append(column.sketch_bytes)
+    return by_column
 
 
 def merged(batches: Sequence[Batch], united: United) -> Batch:
@@ -131,7 +131,7 @@ def merged(batches: Sequence[Batch], united: United) -> Batch:
     rows, seen = sum(b.rows for b in batches), sum(b.seen for b in batches)
     names = [name for name in batches[0].columns if all(name in b.columns for b in batches)]
     kinds = [b.kinds for b in batches if b.kinds is not None]
-    inserts, updates, deletes = (sum(each[place] for each in kinds) for place in range(3))
+    inserts, updates, deletes = (sum(counts[place] for counts in kinds) for place in range(3))
     return Batch(
         files=tuple(pin for b in batches for pin in b.files),
         counted=max(b.counted for b in batches),
@@ -154,7 +154,7 @@ def _merged_column(parts: Sequence[tuple[Batch, ColumnCounts]], united: tuple[by
         nulls=nulls,
         range=(min(low for low, _ in ends), max(high for _, high in ends)) if ends else None,
         width=sum(n * width for n, width in texts) / max(1.0, sum(n for n, _ in texts)) if texts else None,
-        frequent=most_frequent(each for _, c in parts for each in c.frequent),
+        frequent=most_frequent(value for _, c in parts for value in c.frequent),
         bounds=merged_bounds((b.rows - c.nulls, c.bounds) for b, c in parts),
         sketch=encoded(sketch),
     )
@@ -173,10 +173,10 @@ def different(values: float, seen: float, rows: float, nulls: float) -> float:
     return min(unthinned(values, present, share), present)
 
 
-def most_frequent(found: Iterable[tuple[Constant, float]]) -> tuple[tuple[Constant, float], ...]:
+def most_frequent(values: Iterable[tuple[Constant, float]]) -> tuple[tuple[Constant, float], ...]:
     """Values with their rows added up, the most frequent first."""
     added = Counter[Constant]()
-    for value, rows in found:
+    for value, rows in values:
         added[value] += rows  # type: ignore[assignment]
-    ordered = sorted(added.items(), key=lambda each: (-each[1], str(each[0])))
+    ordered = sorted(added.items(), key=lambda entry: (-entry[1], str(entry[0])))
     return tuple((value, float(rows)) for value, rows in ordered[:MOST_FREQUENT])

@@ -128,14 +128,14 @@ def views(source: Source, pins: Sequence[Sequence[FilePin]], names: Collection[s
 
 def arrival_of(files: Iterable[Path]) -> Arrival:
     """What a run has brought, by the files of its changelog."""
-    found: list[str] = []
+    kinds: list[str] = []
     for path in files:
         try:
-            told = pq.read_table(path, columns=[CHANGE], partitioning=None)
+            table = pq.read_table(path, columns=[CHANGE], partitioning=None)
         except (OSError, pa.ArrowException) as error:
             raise StateError(f"this file cannot be read: {error}", place=Place(str(path))) from None
-        found += told.column(CHANGE).to_pylist()
-    return Arrival(*map(float, kinds_of(found)))
+        kinds += table.column(CHANGE).to_pylist()
+    return Arrival(*map(float, kinds_of(kinds)))
 
 
 def in_proportion(records: float, expected: Arrival) -> Arrival:

@@ -64,31 +64,31 @@ class Counting:
     ) -> dict[str, SourceCounts]:
         """What is known of every source that has files, once what is missing has been counted and kept."""
         before = known_counts(self.store)
-        found = dict(before)
+        counts = dict(before)
         for name, source in sources.items():
             own = self._source(source, before.get(name), now[name], [f for f in used[name] if is_plain(f.type)])
             if own is not None:
-                found[name] = own
+                counts[name] = own
             else:
-                found.pop(name, None)
-        if found != before:
-            keep_counts(self.store, found)
-        return {name: found[name] for name in sources if name in found}
+                counts.pop(name, None)
+        if counts != before:
+            keep_counts(self.store, counts)
+        return {name: counts[name] for name in sources if name in counts}
 
     def _source(
-        self, source: Source, known: SourceCounts | None, now: Sequence[FilePin], used: Sequence[Field]
+        self, source: Source, before: SourceCounts | None, now: Sequence[FilePin], used: Sequence[Field]
     ) -> SourceCounts | None:
         if not now:
             return None
         names = [field.name for field in used]
-        alike = known is not None and all(known.columns.get(field.name) == field.type.text for field in used)
-        kept = [b for b in known.batches if is_good(b, now, names, full=self.full)] if known and alike else []
+        alike = before is not None and all(before.columns.get(field.name) == field.type.text for field in used)
+        kept = [b for b in before.batches if is_good(b, now, names, full=self.full)] if before and alike else []
         new = uncounted(kept, now)
         if self.patient and kept and sum(p.size for p in new) < FEW * sum(p.size for p in now):
             new = []
         batches = [*kept, *(self._counted(source, pins, used) for pins in by_arrival(self.store, source.name, new))]
-        if known is not None and tuple(batches) == known.batches:
-            return known
+        if before is not None and tuple(batches) == before.batches:
+            return before
         try:
             return self._together(source, batches)
         except RunError:  # sketches of another Spark, perhaps
@@ -113,16 +113,16 @@ class Counting:
         rows = source.rows(pins)
         rates = SampleRates() if self.full else SampleRates(_share(MOST_SEEN, rows), _share(MOST_SAMPLED, rows))
         run_statement(self.session(), source.counted_view(VIEW, pins))
-        found = count_columns(self.session(), VIEW, used, rates, feed=source.is_feed, known=footers.keys())
+        values = count_columns(self.session(), VIEW, used, rates, feed=source.is_feed, known=footers.keys())
         return Batch(
             files=tuple(pins),
             counted=this_moment(),
-            rows=found.rows,
-            seen=found.seen,
-            sampled=found.sampled,
+            rows=values.rows,
+            seen=values.seen,
+            sampled=values.sampled,
             footers=bool(footers),
-            kinds=found.kinds,
-            columns=_columns(found, footers),
+            kinds=values.kinds,
+            columns=_columns(values, footers),
         )
 
 
@@ -130,15 +130,15 @@ def _share(most: int, rows: float) -> float:
     return 1.0 if rows <= most else most / rows
 
 
-def _columns(found: Counted, footers: Mapping[str, FooterColumn]) -> dict[str, ColumnCounts]:
+def _columns(values: Counted, footers: Mapping[str, FooterColumn]) -> dict[str, ColumnCounts]:
     columns: dict[str, ColumnCounts] = {}
-    scale = found.rows / found.sampled if found.sampled else 1.0
-    for name, column in found.columns.items():
+    scale = values.rows / values.sampled if values.sampled else 1.0
+    for name, column in values.columns.items():
         footer = footers.get(name)
         nulls, ends = (footer.nulls, footer.range) if footer is not None else (column.nulls, column.ends)
         bounds = (ends[0], *column.bounds[1:-1], ends[1]) if ends is not None and column.bounds else ()
         columns[name] = ColumnCounts(
-            distinct=different(column.distinct, found.seen, found.rows, nulls),
+            distinct=different(column.distinct, values.seen, values.rows, nulls),
             nulls=nulls,
             range=ends,
             width=column.width,
@@ -154,24 +154,24 @@ def _columns(found: Counted, footers: Mapping[str, FooterColumn]) -> dict[str, C
 
 def uncounted(batches: Iterable[Batch], now: Iterable[FilePin]) -> list[FilePin]:
     """The files that no batch speaks for."""
-    known = {pin.path: pin for batch in batches for pin in batch.files}
-    return [pin for pin in now if pin.path not in known or not known[pin.path].is_same(pin)]
+    counted = {pin.path: pin for batch in batches for pin in batch.files}
+    return [pin for pin in now if pin.path not in counted or not counted[pin.path].is_same(pin)]
 
 
 def by_arrival(store: Store, source: str, pins: Iterable[FilePin]) -> list[list[FilePin]]:
     """Files by the run that the cycle under way has pinned them to; those that no run has read yet come last."""
     cycle = store.current()
     runs = runs_of_files(cycle, source) if cycle is not None else {}
-    found: dict[int | None, list[FilePin]] = {}
+    by_run: dict[int | None, list[FilePin]] = {}
     for pin in pins:
-        found.setdefault(runs.get(pin.path), []).append(pin)
-    return [found[run] for run in sorted(found, key=lambda run: (run is None, run))]
+        by_run.setdefault(runs.get(pin.path), []).append(pin)
+    return [by_run[run] for run in sorted(by_run, key=lambda run: (run is None, run))]
 
 
-def is_current(known: SourceCounts, now: Sequence[FilePin], used: Iterable[str], *, full: bool) -> bool:
+def is_current(counts: SourceCounts, now: Sequence[FilePin], used: Iterable[str], *, full: bool) -> bool:
     """Whether all files that are there were counted, by all columns that are used and as thoroughly as asked."""
-    good = [batch for batch in known.batches if is_good(batch, now, used, full=full)]
-    return len(good) == len(known.batches) and not uncounted(good, now)
+    good = [batch for batch in counts.batches if is_good(batch, now, used, full=full)]
+    return len(good) == len(counts.batches) and not uncounted(good, now)
 
 
 def is_good(batch: Batch, now: Sequence[FilePin], used: Iterable[str], *, full: bool) -> bool:
@@ -201,14 +201,14 @@ class SourceStatistics:
     arrivals: tuple[Arrived, ...]
 
 
-def shown(store: Store, source: str, known: SourceCounts | None, times: Sequence[str]) -> SourceStatistics:
+def shown(store: Store, source: str, counts: SourceCounts | None, times: Sequence[str]) -> SourceStatistics:
     """What was counted, with the runs that read it."""
-    if known is None:
+    if counts is None:
         return SourceStatistics(source, {}, None, ())
     cycle = store.current()
     runs = runs_of_files(cycle, source) if cycle is not None else {}
     arrivals = []
-    for batch in known.batches:
+    for batch in counts.batches:
         own = sorted({runs[pin.path] for pin in batch.files if pin.path in runs})
         arrivals.append(Arrived(tuple(times[run - 1] for run in own if run <= len(times)), batch))
-    return SourceStatistics(source, known.columns, known.whole, tuple(arrivals))
+    return SourceStatistics(source, counts.columns, counts.whole, tuple(arrivals))

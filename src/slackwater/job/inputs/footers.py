@@ -33,53 +33,53 @@ def column_footers(source: Source, pins: Iterable[FilePin]) -> dict[str, FooterC
     """The columns of which the files say all that is asked; of feeds none, whose files mix rows that come and go."""
     if source.format != Format.PARQUET or source.is_feed:
         return {}
-    found: dict[str, FooterColumn | None] = {}
+    columns: dict[str, FooterColumn | None] = {}
     for pin in pins:
         path = source.directory / pin.path
         try:
             footer = pq.ParquetFile(path).metadata
         except (OSError, pa.ArrowException) as error:
             raise unreadable(source.name, path, error) from None
-        told = _told(footer)
+        of_file = _footer_columns(footer)
         for field in source.fields:
             name = field.name.lower()
-            own = told.get(name)
-            found[name] = own if name not in found else _together(found[name], own)
+            own = of_file.get(name)
+            columns[name] = own if name not in columns else _together(columns[name], own)
     names = {field.name.lower(): field.name for field in source.fields}
-    return {names[name]: column for name, column in found.items() if column is not None}
+    return {names[name]: column for name, column in columns.items() if column is not None}
 
 
-def _told(footer: pq.FileMetaData) -> dict[str, FooterColumn | None]:
+def _footer_columns(footer: pq.FileMetaData) -> dict[str, FooterColumn | None]:
     """What one footer says; None of a column that it does not say all of."""
-    found: dict[str, FooterColumn | None] = {}
+    columns: dict[str, FooterColumn | None] = {}
     for group in range(footer.num_row_groups):
         for place in range(footer.num_columns):
             chunk = footer.row_group(group).column(place)
             name = chunk.path_in_schema.lower()
             own = _of_chunk(chunk)
-            found[name] = own if name not in found else _together(found[name], own)
-    return found
+            columns[name] = own if name not in columns else _together(columns[name], own)
+    return columns
 
 
 def _of_chunk(chunk: pq.ColumnChunkMetaData) -> FooterColumn | None:
-    told = chunk.statistics if chunk.is_stats_set else None
-    if told is None or not told.has_null_count:
+    statistics = chunk.statistics if chunk.is_stats_set else None
+    if statistics is None or not statistics.has_null_count:
         return None
-    nulls = float(told.null_count)
+    nulls = float(statistics.null_count)
     if nulls == chunk.num_values:
         return FooterColumn(nulls, None)
-    if not told.has_min_max:
+    if not statistics.has_min_max:
         return None
-    if isinstance(told.min, (str, bytes, bool)):
+    if isinstance(statistics.min, (str, bytes, bool)):
         return FooterColumn(nulls, None)
-    low, high = position(told.min), position(told.max)
+    low, high = position(statistics.min), position(statistics.max)
     return None if low is None or high is None else FooterColumn(nulls, (low, high))
 
 
 def _together(one: FooterColumn | None, other: FooterColumn | None) -> FooterColumn | None:
     if one is None or other is None:
         return None
-    ends = [each.range for each in (one, other) if each.range is not None]
+    ends = [part.range for part in (one, other) if part.range is not None]
     span = (min(low for low, _ in ends), max(high for _, high in ends)) if ends else None
     return FooterColumn(one.nulls + other.nulls, span)
 
@@ -116,28 +116,28 @@ def facts_together(files: Sequence[Facts]) -> Facts:
 
 
 def _said_by_all(parts: Mapping[str, Sequence[ColumnFacts | None]]) -> Facts:
-    found: dict[str, ColumnFacts] = {}
-    for name, told in parts.items():
-        facts = [each for each in told if each is not None]
-        if len(facts) == len(told):
-            found[name] = ColumnFacts(sum(each.nulls for each in facts), _span([each.range for each in facts]))
-    return found
+    by_name: dict[str, ColumnFacts] = {}
+    for name, of_files in parts.items():
+        facts = [fact for fact in of_files if fact is not None]
+        if len(facts) == len(of_files):
+            by_name[name] = ColumnFacts(sum(fact.nulls for fact in facts), _span([fact.range for fact in facts]))
+    return by_name
 
 
 def _span(ranges: Sequence[tuple[Value, Value] | None]) -> tuple[Value, Value] | None:
-    known = [ends for ends in ranges if ends is not None]
-    lows, highs = [low for low, _ in known], [high for _, high in known]
-    if len(known) < len(ranges) or len({type(end) for end in (*lows, *highs)}) != 1:
+    spans = [ends for ends in ranges if ends is not None]
+    lows, highs = [low for low, _ in spans], [high for _, high in spans]
+    if len(spans) < len(ranges) or len({type(end) for end in (*lows, *highs)}) != 1:
         return None
     return min(lows), max(highs)
 
 
 def _facts_of_chunk(chunk: pq.ColumnChunkMetaData) -> ColumnFacts | None:
-    told = chunk.statistics if chunk.is_stats_set else None
-    if told is None or not told.has_null_count:
+    statistics = chunk.statistics if chunk.is_stats_set else None
+    if statistics is None or not statistics.has_null_count:
         return None
-    low, high = (_bound(told.min), _bound(told.max)) if told.has_min_max else (None, None)
-    return ColumnFacts(int(told.null_count), (low, high) if low is not None and high is not None else None)
+    low, high = (_bound(statistics.min), _bound(statistics.max)) if statistics.has_min_max else (None, None)
+    return ColumnFacts(int(statistics.null_count), (low, high) if low is not None and high is not None else None)
 
 
 def _bound(value: object) -> Value | None:

@@ -32,19 +32,19 @@ def promises_of(config: SourceConfig, fields: Sequence[Field] = ()) -> tuple[Pro
     """
     if config.changes is Changes.UPSERTS:
         return ()
-    found: list[Promise] = []
+    promises: list[Promise] = []
     columns = tuple(field.name for field in fields)
     is_feed = config.changes is Changes.FEED
     if is_feed:
-        found.append(KnownChanges())
+        promises.append(KnownChanges())
     if config.never_null:
-        found.append(NotNull(config.never_null, columns))
+        promises.append(NotNull(config.never_null, columns))
     if is_feed:
         first = config.unique[0] if config.unique else ()
         alike = tuple(field.name for field in fields if not field.type.text.startswith(NOT_JOINED))
-        found += [PairedUpdates(first), ExactChanges(columns, first or alike, has_key=bool(first))]
-    found += map(Key, config.unique)
-    return tuple(found)
+        promises += [PairedUpdates(first), ExactChanges(columns, first or alike, has_key=bool(first))]
+    promises += map(Key, config.unique)
+    return tuple(promises)
 
 
 def is_trusted(config: SourceConfig) -> bool:
@@ -124,17 +124,17 @@ def unchecked(by_run: Sequence[Sequence[FilePin]], checked: Batches) -> list[Unc
     checked beside the most of them that it can stand on: all files of the runs before it, and none that it has not.
     """
     unions = [frozenset(chain.from_iterable(checked[:number])) for number in range(1, len(checked) + 1)]
-    found: list[Unchecked] = []
+    batches: list[Unchecked] = []
     kept: Batches = ()
     upto: dict[FilePin, None] = {}
     for run, pins in enumerate(by_run, start=1):
         before, upto = upto, {**upto, **dict.fromkeys(pins)}
         standing = [union for union in unions if before.keys() <= union <= upto.keys()]
-        known = max(standing, key=len, default=frozenset(before))
-        there = tuple(pin for pin in upto if pin in known and pin not in before)
-        new = tuple(pin for pin in upto if pin not in known)
+        checked_before = max(standing, key=len, default=frozenset(before))
+        there = tuple(pin for pin in upto if pin in checked_before and pin not in before)
+        new = tuple(pin for pin in upto if pin not in checked_before)
         kept = (*kept, there) if there else kept
         if new:
-            found.append(Unchecked(run, new, kept))
+            batches.append(Unchecked(run, new, kept))
             kept = (*kept, new)
-    return found
+    return batches

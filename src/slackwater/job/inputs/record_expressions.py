@@ -49,7 +49,7 @@ class _Expressions:
     def check(self, upserts: Upserts) -> None:
         for number, text in enumerate(upserts.sequence):
             kind = self._type_of(("sequence", number), text)
-            if any(each in kind for each in _NOT_COMPARED):
+            if any(name in kind for name in _NOT_COMPARED):
                 raise self._refused(("sequence", number), f"`sequence` is {kind}, which has no order")
         if upserts.deletes is not None:
             kind = self._type_of(("deletes",), upserts.deletes)

@@ -64,17 +64,17 @@ class Repinning:
 
     def chosen(self, source: str | None, files: Sequence[Path], forget: Sequence[Path]) -> list[ReplacedFile]:
         """Those of a source, or some by their paths; files that are gone only where they are to be forgotten."""
-        found = [each for each in self.replaced() if source in (None, each.source.name)]
-        by_path = {each.path.resolve(): each for each in found}
+        replaced = [change for change in self.replaced() if source in (None, change.source.name)]
+        by_path = {change.path.resolve(): change for change in replaced}
         for path in (*files, *forget):
             if path.resolve() not in by_path:
                 raise self._is_none(path)
         if files or forget:
-            found = [by_path[path.resolve()] for path in dict.fromkeys((*files, *forget))]
+            replaced = [by_path[path.resolve()] for path in dict.fromkeys((*files, *forget))]
         forgotten = {path.resolve() for path in forget}
-        for each in found:
-            _check_choice(each, is_forgotten=each.path.resolve() in forgotten)
-        return found
+        for change in replaced:
+            _check_choice(change, is_forgotten=change.path.resolve() in forgotten)
+        return replaced
 
     def _is_none(self, path: Path) -> UserError:
         """Why a path that was named is none of a file that was replaced."""
@@ -88,34 +88,34 @@ class Repinning:
 
     def outcome(self, chosen: Sequence[ReplacedFile]) -> Repinned:
         """Which runs are to be done again if files are pinned as they are now."""
-        first = min((each.run for each in chosen), default=None)
+        first = min((change.run for change in chosen), default=None)
         plan = self.cycle.plan()
         done = [run for run in self.cycle.committed if first is not None and run >= first]
         return Repinned(tuple(chosen), {run: plan.time(run) for run in done})
 
     def apply(self, chosen: Sequence[ReplacedFile]) -> Repinned:
         """Pins files as they are now; those that are gone are pins no more."""
-        found = self.outcome(chosen)
+        outcome = self.outcome(chosen)
         pins = pins_by_run(self.cycle)
         renewed = {name: self._renewed(name, chosen) for name in self.sources}
-        for run in found.runs:
+        for run in outcome.runs:
             _keep_pins(self.cycle, run, pins)
-        for run in sorted(found.runs, reverse=True):
+        for run in sorted(outcome.runs, reverse=True):
             _set_aside(self.cycle, run)
-        for run in sorted({each.run for each in chosen}):
+        for run in sorted({change.run for change in chosen}):
             now = {name: _replaced_in(files, renewed.get(name, {})) for name, files in pins[run].items()}
             self.cycle.write_pins(run, now)
-        return found
+        return outcome
 
     def _renewed(self, name: str, chosen: Sequence[ReplacedFile]) -> dict[str, FilePin | None]:
         """Files of a source as they are now, by path, if they can be read as such; None where one is gone."""
         source = self.sources[name]
-        paths = {each.before.path for each in chosen if each.source == source}
+        paths = {change.before.path for change in chosen if change.source == source}
         now = [pin for pin in source.listed() if pin.path in paths]
         check_formats(name, source.format, source.directory, now)
         source.check_columns(now)
-        found = {pin.path: identified(source.directory, pin, in_full=not source.says_rows) for pin in now}
-        return {path: found.get(path) for path in paths}
+        pins = {pin.path: identified(source.directory, pin, in_full=not source.says_rows) for pin in now}
+        return {path: pins.get(path) for path in paths}
 
 
 def _check_choice(replaced: ReplacedFile, *, is_forgotten: bool) -> None:

@@ -19,14 +19,14 @@ def pinned_inputs(
     cycle: Cycle, run: int, sources: Mapping[str, Source], *, pin: bool, note: Callable[[str], None] = lambda _: None
 ) -> list[Pins]:
     """The inputs of the runs up to one; those of the last are fixed now, if they are not yet."""
-    found: list[Pins] = []
+    by_run: list[Pins] = []
     for number in range(1, run + 1):
-        known = _known(cycle, number, lasting=number < run, note=note)
-        found.append(known if known is not None else _new_pins(run, sources, found, note))
-        if known is None and pin:
-            cycle.write_pins(run, found[-1])
-    check_inputs(sources, found)
-    return found
+        pins = _recorded(cycle, number, lasting=number < run, note=note)
+        by_run.append(pins if pins is not None else _new_pins(run, sources, by_run, note))
+        if pins is None and pin:
+            cycle.write_pins(run, by_run[-1])
+    check_inputs(sources, by_run)
+    return by_run
 
 
 def check_inputs(sources: Mapping[str, Source], pins: Sequence[Pins]) -> None:
@@ -35,7 +35,7 @@ def check_inputs(sources: Mapping[str, Source], pins: Sequence[Pins]) -> None:
         check_unchanged(name, source.directory, [pin for of_run in pins for pin in of_run.get(name, ())])
 
 
-def _known(cycle: Cycle, run: int, *, lasting: bool, note: Callable[[str], None]) -> Pins | None:
+def _recorded(cycle: Cycle, run: int, *, lasting: bool, note: Callable[[str], None]) -> Pins | None:
     """What a run is pinned to. A committed run says so in its manifest too; one that is not may be pinned anew."""
     try:
         record = cycle.pins(run)
@@ -58,11 +58,11 @@ def _known(cycle: Cycle, run: int, *, lasting: bool, note: Callable[[str], None]
 
 def files_of(pins: Sequence[Pins]) -> dict[str, list[FilePin]]:
     """The files of each source that some runs have brought together."""
-    found: dict[str, list[FilePin]] = {}
+    by_source: dict[str, list[FilePin]] = {}
     for of_run in pins:
         for name, files in of_run.items():
-            found.setdefault(name, []).extend(files)
-    return found
+            by_source.setdefault(name, []).extend(files)
+    return by_source
 
 
 def known_files(cycle: Cycle, name: str) -> list[FilePin]:
@@ -77,24 +77,24 @@ def runs_of_files(cycle: Cycle, name: str) -> dict[str, int]:
 
 def pins_by_run(cycle: Cycle) -> dict[int, Pins]:
     """What runs are pinned to, as far as their records can be read."""
-    found: dict[int, Pins] = {}
+    by_run: dict[int, Pins] = {}
     for path in sorted(cycle.directory.glob("pins-*.json")):
         with suppress(StateError):
             record = read_record(path, PinsRecord)
             if record is not None:
-                found[record.run] = record.sources
+                by_run[record.run] = record.sources
     for manifest in cycle.readable():
-        found.setdefault(manifest.run, manifest.pins)
-    return dict(sorted(found.items()))
+        by_run.setdefault(manifest.run, manifest.pins)
+    return dict(sorted(by_run.items()))
 
 
 def _new_pins(
     run: int, sources: Mapping[str, Source], earlier: Sequence[Pins], note: Callable[[str], None]
 ) -> dict[str, tuple[FilePin, ...]]:
-    found: dict[str, tuple[FilePin, ...]] = {}
+    by_source: dict[str, tuple[FilePin, ...]] = {}
     for name, source in sources.items():
-        known = [pin for pins in earlier for pin in pins.get(name, ())]
-        new = arrived(source.listed(), known)
+        pinned = [pin for pins in earlier for pin in pins.get(name, ())]
+        new = arrived(source.listed(), pinned)
         if new and run > 1 and not source.changing:
             raise UserError(
                 f"source `{name}` is static, but this file appeared after the first run",
@@ -102,7 +102,7 @@ def _new_pins(
                 hint="remove `static: true`, or begin again with `slackwater run --new-cycle`",
             )
         check_formats(name, source.format, source.directory, new)
-        found[name] = tuple(identified(source.directory, pin, in_full=not source.says_rows) for pin in new)
+        by_source[name] = tuple(identified(source.directory, pin, in_full=not source.says_rows) for pin in new)
         for words in source.check_columns(new):
             note(words)
-    return found
+    return by_source

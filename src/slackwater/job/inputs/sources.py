@@ -88,11 +88,11 @@ class Source:
         return listed(self.directory)
 
     def check_key(self) -> None:
-        known = {f.name for f in self.fields}
+        names = {f.name for f in self.fields}
         in_keys = {column for key in self.config.unique for column in key}
         for column in self.config.never_null:
-            if column not in known:
-                shown, where = ", ".join(sorted(known)), "key" if column in in_keys else "`not_null`"
+            if column not in names:
+                shown, where = ", ".join(sorted(names)), "key" if column in in_keys else "`not_null`"
                 message = f"source `{self.name}`: its {where} names no column `{column}`"
                 raise UserError(message, hint=f"there is {shown}")
 
@@ -172,8 +172,8 @@ class Source:
         return [] if self.says_rows else [pin for pin in pins if self._counted(pin) is None]
 
     def _counted(self, pin: FilePin) -> FileRows | None:
-        found = self.counted.get(pin.path)
-        return found if found is not None and found.pin.is_same(pin) else None
+        rows = self.counted.get(pin.path)
+        return rows if rows is not None and rows.pin.is_same(pin) else None
 
     def _rows_of(self, pin: FilePin) -> float:
         path = self.directory / pin.path
@@ -194,8 +194,8 @@ class Source:
             return Arrival(self.rows(pins))
         if not self.says_rows:
             counted = [self._counted(pin) for pin in pins]
-            told = [each.kinds for each in counted if each is not None and each.kinds is not None]
-            inserts, updates, deletes = (float(sum(each[place] for each in told)) for place in range(3))
+            of_files = [rows.kinds for rows in counted if rows is not None and rows.kinds is not None]
+            inserts, updates, deletes = (float(sum(kinds[place] for kinds in of_files)) for place in range(3))
             guessed = sum(pin.size / BYTES_PER_ROW for pin in self.uncounted(pins))
             return Arrival(inserts + guessed, updates, deletes)
         kinds = Counter[str]()
@@ -206,52 +206,52 @@ class Source:
     def _kinds_of(self, path: Path) -> dict[str, int]:
         try:
             if self.format == Format.PARQUET:
-                told = pq.read_table(path, columns=[CHANGE_TYPE], partitioning=None)
+                table = pq.read_table(path, columns=[CHANGE_TYPE], partitioning=None)
             else:
-                told = orc.ORCFile(path).read(columns=[CHANGE_TYPE])
+                table = orc.ORCFile(path).read(columns=[CHANGE_TYPE])
         except (OSError, pa.ArrowException) as error:
             raise unreadable(self.name, path, error) from None
-        found: list[dict[str, str | int]] = told.column(CHANGE_TYPE).value_counts().to_pylist()
-        return {str(each["values"]): int(each["counts"]) for each in found}
+        counts: list[dict[str, str | int]] = table.column(CHANGE_TYPE).value_counts().to_pylist()
+        return {str(count["values"]): int(count["counts"]) for count in counts}
 
     def check_columns(self, pins: Iterable[FilePin]) -> list[str]:
         """Refuses files whose columns are not the source's, and says which have more or less than it reads.
 
         Text files are checked by Spark when it reads them.
         """
-        found = self._columns_by_file(pins)
-        for path, columns in found.items():
+        by_file = self._columns_by_file(pins)
+        for path, columns in by_file.items():
             self._check_columns(path, columns)
         if self.config.schema_text is not None:
             return []
-        return [*self._added_columns(found), *self._lacking_columns(found)]
+        return [*self._added_columns(by_file), *self._lacking_columns(by_file)]
 
     def widened(self, pins: Iterable[FilePin]) -> Source:
         """The source with all columns of its files, each in the widest type; a file that does not fit is refused.
 
         A schema of the job file stands as it is.
         """
-        found = self._columns_by_file(pins)
+        by_file = self._columns_by_file(pins)
         source = self
         if self.config.schema_text is None:
-            source = replace(self, fields=self._united(found), optional=self._lacked_by_some(found))
-        for path, columns in found.items():
+            source = replace(self, fields=self._united(by_file), optional=self._lacked_by_some(by_file))
+        for path, columns in by_file.items():
             source._check_columns(path, columns)
         return source
 
-    def _united(self, found: Mapping[str, FileColumns]) -> tuple[Field, ...]:
+    def _united(self, by_file: Mapping[str, FileColumns]) -> tuple[Field, ...]:
         """The columns of all files: those that Spark saw in one of them first, then those that only others have."""
-        seen = {each.name.lower(): each for each in self._expected}
-        for path, columns in found.items():
+        seen = {column.name.lower(): column for column in self._expected}
+        for path, columns in by_file.items():
             new = columns.keys() - seen.keys() - partitions_of(path)
             seen |= {name: column for name, column in columns.items() if name in new and column.type.is_known}
-        return tuple(_widest(each, found.values()) for name, each in seen.items() if name not in self._always)
+        return tuple(_widest(column, by_file.values()) for name, column in seen.items() if name not in self._always)
 
-    def _lacked_by_some(self, found: Mapping[str, FileColumns]) -> frozenset[str]:
+    def _lacked_by_some(self, by_file: Mapping[str, FileColumns]) -> frozenset[str]:
         """The columns that some files have and others lack."""
-        everywhere = {name for columns in found.values() for name in columns} - self._always
+        everywhere = {name for columns in by_file.values() for name in columns} - self._always
         return frozenset(
-            name for path, columns in found.items() for name in everywhere - columns.keys() - partitions_of(path)
+            name for path, columns in by_file.items() for name in everywhere - columns.keys() - partitions_of(path)
         )
 
     @property
@@ -261,18 +261,18 @@ class Source:
 
     def _columns_by_file(self, pins: Iterable[FilePin]) -> dict[str, FileColumns]:
         """The columns of files that say what they have."""
-        found = {pin.path: self._columns_of(self.directory / pin.path) for pin in pins}
-        return {path: columns for path, columns in found.items() if columns is not None}
+        by_file = {pin.path: self._columns_of(self.directory / pin.path) for pin in pins}
+        return {path: columns for path, columns in by_file.items() if columns is not None}
 
     @property
     def _expected(self) -> tuple[Field, ...]:
         """The columns that each of its files must have."""
         return self._feed_fields if self.is_feed else self.fields
 
-    def _lacking_columns(self, found: Mapping[str, FileColumns]) -> list[str]:
+    def _lacking_columns(self, by_file: Mapping[str, FileColumns]) -> list[str]:
         """The columns of the source that some of its files do not have, in words."""
         lacking: dict[str, list[str]] = {}
-        for path, columns in found.items():
+        for path, columns in by_file.items():
             for name in self.optional - columns.keys() - partitions_of(path):
                 lacking.setdefault(name, []).append(path)
         return [
@@ -280,12 +280,12 @@ class Source:
             for name, paths in sorted(lacking.items())
         ]
 
-    def _added_columns(self, found: Mapping[str, FileColumns]) -> list[str]:
+    def _added_columns(self, by_file: Mapping[str, FileColumns]) -> list[str]:
         """The columns of files that the source does not have, in words."""
-        known = {field.name.lower() for field in self._expected}
+        expected = {field.name.lower() for field in self._expected}
         added: dict[str, list[str]] = {}
-        for path, columns in found.items():
-            for name in columns.keys() - known - partitions_of(path):
+        for path, columns in by_file.items():
+            for name in columns.keys() - expected - partitions_of(path):
                 added.setdefault(name, []).append(path)
         return [
             f"source `{self.name}`: {_files_have(paths)} a new column `{name}`; it is not read in this cycle"
@@ -302,24 +302,24 @@ class Source:
                 return None
         except (OSError, pa.ArrowException) as error:
             raise unreadable(self.name, path, error) from None
-        return {each.name.lower(): Field(each.name, spark_type(each.type)) for each in schema}
+        return {column.name.lower(): Field(column.name, spark_type(column.type)) for column in schema}
 
-    def _check_columns(self, path: str, found: FileColumns) -> None:
-        let_be = partitions_of(path) | (self.optional - found.keys())
+    def _check_columns(self, path: str, columns: FileColumns) -> None:
+        let_be = partitions_of(path) | (self.optional - columns.keys())
         for expect in self._expected:
             if expect.name.lower() in let_be:
                 continue
-            column = found.get(expect.name.lower())
+            column = columns.get(expect.name.lower())
             if column is None:
-                raise self._drifted(path, f"it has no column `{expect.name}`", found)
+                raise self._drifted(path, f"it has no column `{expect.name}`", columns)
             if not is_read_as(column.type, expect.type):
-                raise self._drifted(path, f"`{expect.name}` is {column.type}, and was {expect.type}", found)
+                raise self._drifted(path, f"`{expect.name}` is {column.type}, and was {expect.type}", columns)
 
-    def _drifted(self, path: str, what: str, found: FileColumns) -> UserError:
+    def _drifted(self, path: str, what: str, columns: FileColumns) -> UserError:
         return UserError(
             f"source `{self.name}` has other columns: {what}",
             place=Place(str(self.directory / path)),
-            hint=f"the file has {', '.join(found)}; fix the file, or begin again with `slackwater run --new-cycle`",
+            hint=f"the file has {', '.join(columns)}; fix the file, or begin again with `slackwater run --new-cycle`",
         )
 
 

@@ -82,7 +82,7 @@ class CycleRecord(Record):
     @property
     def asked_since(self) -> int:
         """The first run whose answers are those of the queries as they are now."""
-        return next((each.from_run for each in reversed(self.revisions) if each.asks), 1)
+        return next((revision.from_run for revision in reversed(self.revisions) if revision.asks), 1)
 
     @property
     def expects(self) -> Expected:

@@ -64,23 +64,23 @@ class Held:
         return now >= self.expires or self.owner.is_gone
 
     def to_text(self) -> str:
-        told = {"owner": asdict(self.owner), "since": _iso(self.since), "expires": _iso(self.expires)}
-        return json.dumps({**told, "token": self.token, "fence": self.fence}) + "\n"
+        value = {"owner": asdict(self.owner), "since": _iso(self.since), "expires": _iso(self.expires)}
+        return json.dumps({**value, "token": self.token, "fence": self.fence}) + "\n"
 
     @staticmethod
     def of_text(text: str) -> Held | None:
         """What a text says, if it is of a lock."""
         try:
-            told = json.loads(text)
-            owner = told["owner"]
+            value = json.loads(text)
+            owner = value["owner"]
             return Held(
                 Owner(
                     str(owner["host"]), int(owner["pid"]), str(owner["user"]), owner.get("started"), owner.get("where")
                 ),
-                datetime.fromisoformat(told["since"]).timestamp(),
-                datetime.fromisoformat(told["expires"]).timestamp(),
-                str(told["token"]),
-                int(told.get("fence", 0)),
+                datetime.fromisoformat(value["since"]).timestamp(),
+                datetime.fromisoformat(value["expires"]).timestamp(),
+                str(value["token"]),
+                int(value.get("fence", 0)),
             )
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
@@ -111,10 +111,10 @@ class JobLock:
     def holder(self) -> Held | None:
         """Who holds the lock as far as its file says, be it left behind or not."""
         try:
-            found = self._read()
+            held = self._read()
         except OSError as error:
             raise StateError(f"cannot be read: {error.strerror}", place=Place(str(self.path))) from None
-        return found if isinstance(found, Held) else None
+        return held if isinstance(held, Held) else None
 
     def acquire(self) -> None:
         """Takes the lock, renewing it from now on, or says who has it."""
@@ -124,10 +124,10 @@ class JobLock:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self._guard.held():
                 now = self._clock()
-                found = self._read()
-                self._refuse_if_live(found, now)
+                held = self._read()
+                self._refuse_if_live(held, now)
                 mine = self._claimed(Held(Owner.here(), now, now + self.seconds, uuid4().hex))
-                if found is None:
+                if held is None:
                     self._create(mine)
                 else:
                     self._replace(mine)
@@ -202,15 +202,15 @@ class JobLock:
 
     # --- the file -----------------------------------------------------------------------------------------------------
 
-    def _refuse_if_live(self, found: Held | _Unreadable | None, now: float) -> None:
-        match found:
-            case Held() if not found.is_left_behind(now):
+    def _refuse_if_live(self, held: Held | _Unreadable | None, now: float) -> None:
+        match held:
+            case Held() if not held.is_left_behind(now):
                 raise UserError(
-                    f"another process is running this job: {found.owner}, since {_shown(found.since)}",
+                    f"another process is running this job: {held.owner}, since {_shown(held.since)}",
                     place=Place(str(self.path)),
-                    hint=f"wait until it ends; if its process is gone, the lock expires at {_shown(found.expires)}",
+                    hint=f"wait until it ends; if its process is gone, the lock expires at {_shown(held.expires)}",
                 )
-            case _Unreadable() if now - found.changed < UNFINISHED:
+            case _Unreadable() if now - held.changed < UNFINISHED:
                 raise self._beginning()
             case _:
                 return

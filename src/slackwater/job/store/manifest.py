@@ -114,7 +114,7 @@ class Manifest(Record):
     states: dict[str, StateRecord]
     output: OutputRecord | None = None
     """The answer, where there is one query."""
-    outputs: dict[str, OutputRecord] = Field(default={}, exclude_if=lambda told: not told)
+    outputs: dict[str, OutputRecord] = Field(default={}, exclude_if=lambda outputs: not outputs)
     """The answers of several, by name."""
     steps: tuple[StepRecord, ...]
     """What was checked, then what was computed."""
@@ -142,8 +142,8 @@ class Manifest(Record):
     @property
     def expected_cpu_s(self) -> float | None:
         """What the executors were expected to take for all that was done; None where a step does not say."""
-        told = [step.expected_cpu_s for step in self.steps if not step.skipped]
-        return None if any(each is None for each in told) else sum(each or 0.0 for each in told)
+        costs = [step.expected_cpu_s for step in self.steps if not step.skipped]
+        return None if any(cost is None for cost in costs) else sum(cost or 0.0 for cost in costs)
 
 
 def told_apart(by_query: Mapping[str, Value]) -> tuple[Value | None, dict[str, Value]]:
@@ -172,8 +172,8 @@ def read_record(path: Path, kind: type[Model]) -> Model | None:
     except (OSError, UnicodeDecodeError) as error:
         raise damaged(path, str(error)) from None
     try:
-        told: dict[str, object] = json.loads(text)
-        body, checksum = told["record"], told["checksum"]
+        value: dict[str, object] = json.loads(text)
+        body, checksum = value["record"], value["checksum"]
         if checksum != _checksum(body):
             raise damaged(path, "its checksum does not match")
         return kind.model_validate_json(json.dumps(body))

@@ -1,1 +1,1 @@
-"""Relational rules of the search: other ways to write a relation, some better, some worse, all equal."""
+"""Relational rules of the search: equal expressions of a relation, which cost decides between."""

@@ -1,4 +1,4 @@
-"""Joins that keep left rows as they are (semi, anti, left outer) move past inner joins, and semi joins become inner."""
+"""Rules that push semi, anti and left joins below inner joins, and turn semi joins into inner joins."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEEPS_LEFT_ROWS = (JoinKind.SEMI, JoinKind.ANTI, JoinKind.LEFT)
 
 
 def _inner_below(match: Match, leaf: Relation) -> Join | None:
-    """The inner join that an input is, seen through a projection that only drops columns."""
+    """The inner join of an input, below a projection that only drops columns, if any."""
     seen = match.seen_through(leaf)
     if isinstance(seen, Project) and all(scalar.column == column for column, scalar in seen.items):
         seen = match.seen_through(seen.input)
@@ -33,7 +33,7 @@ def _inner_below(match: Match, leaf: Relation) -> Join | None:
 def push_join_below_inner_join(match: Match, node: Join) -> Iterator[Relation]:
     """(L ⋈ R) ⋉ S  =  (L ⋉ S) ⋈ R      the condition reads only L and S; for ▷ and ⟕ too
 
-    Whether a row of L finds a partner in S has nothing to do with R. Not when the condition reads R, nor for ⟗.
+    Whether a row of L has a partner in S does not depend on R. Not if the condition reads R, nor for ⟗.
                                                                                       [Galindo-Legaria & Rosenthal 97]
     """
     inner = _inner_below(match, node.left) if node.kind in KEEPS_LEFT_ROWS else None
@@ -51,8 +51,8 @@ def push_join_below_inner_join(match: Match, node: Join) -> Iterator[Relation]:
 def semi_join_as_inner_join(_: Match, node: Join) -> Iterator[Relation]:
     """L ⋉ R  =  π(L ⋈ δ(π R))      equality on the columns of R that are kept
 
-    With its partners made distinct, a left row meets one at most. An inner join takes part in the search for an order.
-    Not for an inequality, which several distinct partners may satisfy.
+    With distinct partners, a left row matches at most one. The inner join then takes part in join ordering. Not for an
+    inequality, which several distinct partners may satisfy.
     """
     if node.kind is not JoinKind.SEMI:
         return
@@ -71,7 +71,7 @@ def semi_join_as_inner_join(_: Match, node: Join) -> Iterator[Relation]:
 
 
 def _aggregate_below(match: Match, leaf: Relation) -> tuple[Aggregate, dict[Column, Column], Project | None] | None:
-    """The aggregate that an input is, which of the input's columns are its keys, and the projection between them."""
+    """The aggregate of an input, which of the input's columns are its keys, and the projection between them."""
     seen = match.seen_through(leaf)
     between = seen if isinstance(seen, Project) else None
     if between is not None:
@@ -87,8 +87,8 @@ def _aggregate_below(match: Match, leaf: Relation) -> tuple[Aggregate, dict[Colu
 def semi_join_before_aggregate(match: Match, node: Join) -> Iterator[Relation]:
     """γk(R) ⋈ S  =  γk(R ⋉ S) ⋈ S      equality of keys of the aggregate with columns of S; for ⋉ and S ⟕ γk(R) too
 
-    A group that meets no row of S is not asked for, so its rows need not be added up. Where S is small, or never
-    changes, little of R is left. Not where groups without a partner are wanted.        [Galindo-Legaria & Joshi 2001]
+    A group without a partner in S is not needed, so its rows need not be aggregated. This pays if S is small, or never
+    changes. Not if groups without a partner are part of the result.                    [Galindo-Legaria & Joshi 2001]
     """
     for grouped, other in ((node.left, node.right), (node.right, node.left)):
         wanted = node.kind in (JoinKind.INNER, JoinKind.SEMI) or (node.kind is JoinKind.LEFT and grouped is node.right)
@@ -103,9 +103,9 @@ def semi_join_before_aggregate(match: Match, node: Join) -> Iterator[Relation]:
             continue
         partners = narrowed(other, tuple(dict.fromkeys(b for _, b in meet)))
         if set(partners.columns) & set(aggregate.input.columns):
-            continue  # both read one shared relation; its columns cannot stand side by side
-        found = conjunction(equality(reference(a), reference(b)) for a, b in meet)
-        fewer: Relation = replace(aggregate, input=Join(JoinKind.SEMI, aggregate.input, partners, found))
+            continue  # both read one shared relation; its columns would occur twice
+        condition = conjunction(equality(reference(a), reference(b)) for a, b in meet)
+        fewer: Relation = replace(aggregate, input=Join(JoinKind.SEMI, aggregate.input, partners, condition))
         if between is not None:
             fewer = Project(fewer, between.items)
         left, right = (fewer, other) if grouped is node.left else (other, fewer)

@@ -1,8 +1,8 @@
 """Join orders: every way to split a join graph into connected parts.
 
 A join graph is a tree of inner joins with narrowing projections between them. Its leaves are numbered; a subset of them
-is a bit mask. Each connected subset is one group, however it was put together, with just the columns that something
-outside the subset still reads. Above `FULL_ENUMERATION` leaves only a greedy order joins the one that was written.
+is a bit mask. Each connected subset is one group, whatever its join order, with only the columns that are read outside
+the subset. With more than `FULL_ENUMERATION` leaves, only one greedy order is added to the one of the query.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_LEAVES = 24
 
 @dataclass(frozen=True)
 class JoinGraph:
-    """Inner joins taken apart: leaves, predicates, and the columns that are wanted in the end."""
+    """Inner joins as a graph: leaves, predicates with the leaves that they read, and the columns of the result."""
 
     leaves: tuple[GroupLeaf, ...]
     predicates: tuple[tuple[Scalar, int], ...]
@@ -36,12 +36,12 @@ class JoinGraph:
         return (1 << len(self.leaves)) - 1
 
     def needed(self, subset: int) -> tuple[Column, ...]:
-        """Columns of a subset that the answer or a predicate outside it still reads."""
+        """Columns of a subset that the result or a predicate outside the subset reads."""
         read = self.wanted.union(*(p.columns for p, uses in self.predicates if uses & ~subset))
         return tuple(c for i, leaf in enumerate(self.leaves) if subset >> i & 1 for c in leaf.columns if c in read)
 
     def condition(self, left: int, right: int) -> list[Scalar]:
-        """Predicates that can be judged first when the two parts meet."""
+        """Predicates that can be evaluated when the two parts are joined, and not before."""
         both = left | right
         return [p for p, uses in self.predicates if uses & ~both == 0 and uses & ~left and uses & ~right]
 
@@ -71,7 +71,7 @@ class JoinGraph:
 
 
 def join_graph(match: Match, top: Join, wanted: frozenset[Column]) -> JoinGraph | None:
-    """The join graph below an inner join, seen through projections that only drop columns."""
+    """The join graph below an inner join, through projections that only drop columns."""
     leaves: list[GroupLeaf] = []
     conditions: list[Scalar] = []
 
@@ -104,7 +104,7 @@ def _narrows(node: Relation) -> bool:
 
 
 def _is_inside(match: Match) -> bool:
-    """Whether a larger join graph covers this join: an inner join reads it, or reads a narrowing of it."""
+    """Whether this join is part of a larger join graph: an inner join reads it, or reads a narrowing of it."""
     for reader_group, reader in match.memo.readers(match.group):
         if _narrows(reader):
             if any(_is_inner(above) for _, above in match.memo.readers(reader_group)):
@@ -119,26 +119,26 @@ def _is_inner(node: Relation) -> bool:
 
 
 def _top(match: Match) -> Join | None:
-    """The inner join to put in order, through the projection that reads it: what that drops stays dropped.
+    """The inner join to reorder, below the projection that reads it; columns that this drops stay dropped.
 
-    A join that something else reads too is put in order by itself as well.
+    A join that other operators read too is also reordered by itself.
     """
     node = match.node
     through = isinstance(node, Project)
     leaf = node.input if isinstance(node, Project) else match.memo[match.group].leaf
-    found = match.seen_through(leaf) if isinstance(node, Project) else node
-    if not isinstance(found, Join) or not _is_inner(found) or not isinstance(leaf, GroupLeaf):
+    top = match.seen_through(leaf) if isinstance(node, Project) else node
+    if not isinstance(top, Join) or not _is_inner(top) or not isinstance(leaf, GroupLeaf):
         return None
     written = [(group.id, group.expressions[0]) for group in match.memo if leaf in group.expressions[0].inputs]
     readers = written or list(match.memo.readers(leaf.group))
     projected = bool(readers) and isinstance(readers[0][1], Project)
     due = readers[0] == (match.group, node) if through else len(readers) > 1 or not projected
-    # Where an outer join among the leaves can wait for all inner joins, those are put in order without it.
-    return found if due and not match.memo[leaf.group].inner_joins_moved else None
+    # If an outer join among the leaves can be moved above all inner joins, these are reordered without it.
+    return top if due and not match.memo[leaf.group].inner_joins_moved else None
 
 
 class _Orders:
-    """Gives each connected subset its group, and each group its expressions."""
+    """The group of each connected subset, with its expressions."""
 
     def __init__(self, memo: Memo, graph: JoinGraph) -> None:
         self.memo = memo
@@ -148,8 +148,8 @@ class _Orders:
     def group(self, subset: int, splits: list[tuple[int, int]]) -> GroupLeaf:
         if subset not in self.groups:
             ways = [self.way(subset, *split) for split in splits]
-            known = next((way for way in ways if self.memo.knows(way)), ways[0])
-            leaf = self.memo.insert(known)
+            first = next((way for way in ways if self.memo.knows(way)), ways[0])
+            leaf = self.memo.insert(first)
             for way in ways:
                 self.memo.add(leaf.group, way, enumerate_join_orders.name)
             self.groups[subset] = leaf
@@ -185,9 +185,9 @@ def _all_orders(memo: Memo, graph: JoinGraph) -> Iterator[Relation]:
 
 
 def _greedily(memo: Memo, graph: JoinGraph) -> Iterator[Relation]:
-    """One greedy order: by a key where there is one, what never changes first, what is filtered before what is not.
+    """One greedy order: joins by a key first, static tables first, filtered leaves before others.
 
-    Where a row meets many, as sales meet stock by item, an early join may have more rows than any engine can hold.
+    A join without a key multiplies rows, as sales with stock by item; too early, it may have too many for any engine.
     """
     orders = _Orders(memo, graph)
     parts = [1 << i for i in range(len(graph.leaves))]
@@ -223,7 +223,7 @@ def _greedily(memo: Memo, graph: JoinGraph) -> Iterator[Relation]:
 
 
 def _is_filtered(memo: Memo, leaf: GroupLeaf) -> bool:
-    """Whether a leaf is less than its table."""
+    """Whether a leaf is a filtered table."""
     seen = memo[leaf.group].expressions[0]
     while isinstance(seen, Project) and isinstance(seen.input, GroupLeaf):
         seen = memo[seen.input.group].expressions[0]
@@ -234,8 +234,8 @@ def _is_filtered(memo: Memo, leaf: GroupLeaf) -> bool:
 def enumerate_join_orders(match: Match, node: Relation) -> Iterator[Relation]:
     """(A ⋈ B) ⋈ C  =  A ⋈ (B ⋈ C)  =  …      every split of a connected graph into connected parts
 
-    Inner joins commute and associate. No order with a cross product is added: the written one stays for that. Columns
-    that a projection right above does not read are dropped as soon as nothing else reads them.
+    Inner joins commute and associate. No order with a cross product is added, apart from the one of the query. Columns
+    that the projection above does not read are dropped as soon as no predicate reads them.
                                                                                      [Moerkotte & Neumann 2006]
     """
     top = _top(match)

@@ -1,4 +1,4 @@
-"""Aggregates pulled apart: before a join, before a union, by DISTINCT arguments first."""
+"""Split aggregates: partial aggregation before a join or a union, and DISTINCT in two steps."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def _early(column: Column, meaning: str, kind: t.Type) -> Column:
 def in_two_steps(
     keys: tuple[Column, ...], calls: tuple[tuple[Column, AggregateCall], ...], tag: str
 ) -> tuple[list[tuple[Column, AggregateCall]], list[tuple[Column, AggregateCall]], list[tuple[Column, Scalar]]]:
-    """Calls as an early step, a late step that merges it, and the projection that restores types and zeros."""
+    """Calls as an early step, a late step that merges it, and the projection that restores types and zero counts."""
     early: list[tuple[Column, AggregateCall]] = []
     late: list[tuple[Column, AggregateCall]] = []
     restored: list[tuple[Column, Scalar]] = [(key, reference(key)) for key in keys]
-    for column, made in calls:
-        part = _early(column, f"{tag}:part", made.type)
-        whole = _early(column, f"{tag}:whole", made.type)
-        early.append((part, made))
-        late.append((whole, AggregateCall(_MERGED_BY[made.function], (reference(part),), made.type)))
+    for column, measure in calls:
+        part = _early(column, f"{tag}:part", measure.type)
+        whole = _early(column, f"{tag}:whole", measure.type)
+        early.append((part, measure))
+        late.append((whole, AggregateCall(_MERGED_BY[measure.function], (reference(part),), measure.type)))
         value = reference(whole)
-        if made.function == "count":
+        if measure.function == "count":
             value = call("coalesce", value, literal(0))
         restored.append((column, cast(value, column.type) if column.type.is_known else value))
     return early, late, restored
@@ -44,12 +44,12 @@ def in_two_steps(
 
 def may_go_early(calls: tuple[tuple[Column, AggregateCall], ...]) -> bool:
     return all(
-        made.function in _MERGED_BY and not made.distinct and not made.order and made.type.is_known for _, made in calls
+        one.function in _MERGED_BY and not one.distinct and not one.order and one.type.is_known for _, one in calls
     )
 
 
-def _seen(match: Match, node: Aggregate, kind: JoinKind) -> tuple[Join, dict[Column, Scalar]] | None:
-    """The join below an aggregate, through at most one projection, and what its columns stand for."""
+def _join_below(match: Match, node: Aggregate, kind: JoinKind) -> tuple[Join, dict[Column, Scalar]] | None:
+    """The join below an aggregate and at most one projection, and the definitions of the projection's columns."""
     below = match.seen_through(node.input)
     meanings: dict[Column, Scalar] = {}
     if isinstance(below, Project):
@@ -62,15 +62,15 @@ def _seen(match: Match, node: Aggregate, kind: JoinKind) -> tuple[Join, dict[Col
 def aggregate_before_join(match: Match, node: Aggregate) -> Iterator[Relation]:
     """γk(L ⋈ R)  =  γk(γ(k∩L, j)(L) ⋈ R)      j: the columns of L that the join reads; all arguments from L
 
-    All rows of an early group meet the same partners, so they can be added up before they meet them. For sum, count,
-    min and max; the other keys come from R as they are. Not for a condition other than equality, which would tell rows
-    of a group apart, nor for an outer join.                                              [Yan & Larson 95]
+    All rows of an early group have the same partners, so they can be aggregated before the join. For sum, count, min
+    and max; the other keys come from R. Not for a condition other than equality, for which rows of a group may have
+    different partners, nor for an outer join.                                            [Yan & Larson 95]
     """
-    found = _seen(match, node, JoinKind.INNER)
-    if found is None or not node.keys or not node.calls or not may_go_early(node.calls):
+    below = _join_below(match, node, JoinKind.INNER)
+    if below is None or not node.keys or not node.calls or not may_go_early(node.calls):
         return
-    join, meanings = found
-    calls = tuple((c, made.map(lambda s: s.substitute(meanings))) for c, made in node.calls)
+    join, meanings = below
+    calls = tuple((c, measure.map(lambda s: s.substitute(meanings))) for c, measure in node.calls)
     keys = [meanings.get(key, reference(key)).column for key in node.keys]
     if any(key is None for key in keys):
         return
@@ -80,7 +80,7 @@ def aggregate_before_join(match: Match, node: Aggregate) -> Iterator[Relation]:
     for side, other in ((join.left, join.right), (join.right, join.left)):
         assert isinstance(side, GroupLeaf)
         own = frozenset(side.columns)
-        read = frozenset[Column]().union(*(s.columns for _, made in calls for s in made.scalars))
+        read = frozenset[Column]().union(*(s.columns for _, measure in calls for s in measure.scalars))
         if not read or not read <= own:
             continue
         early_keys = tuple(c for c in side.columns if c in plain_keys or c in join.condition.columns)
@@ -96,14 +96,14 @@ def aggregate_before_join(match: Match, node: Aggregate) -> Iterator[Relation]:
 def aggregate_before_outer_join(match: Match, node: Aggregate) -> Iterator[Relation]:
     """γk(L ⟕ R)  =  π(L ⟕ γj(R))      k has a key of L; j: the columns of R that the join reads; arguments from R
 
-    Each group is one row of L with all its partners, which can be added up before they meet it. Without a partner, a
-    count is zero and count(*) one. Arguments are plain columns of R, so that padding makes them null. Conditions on R
-    alone are its filter; any other than these and equality would tell partners apart.    [Yan & Larson 95]
+    Each group is one row of L with all its partners, which can be aggregated before the join. Without a partner, a
+    count is zero and count(*) is one. Arguments are plain columns of R, so that padding makes them NULL. Conditions on
+    R alone become a filter. Not for conditions other than these and equality.            [Yan & Larson 95]
     """
-    found = _seen(match, node, JoinKind.LEFT)
-    if found is None or not node.calls:
+    below = _join_below(match, node, JoinKind.LEFT)
+    if below is None or not node.calls:
         return
-    join, meanings = found
+    join, meanings = below
     left, right = join.left, join.right
     assert isinstance(left, GroupLeaf)
     keys = [meanings.get(key, reference(key)).column for key in node.keys]
@@ -112,26 +112,26 @@ def aggregate_before_outer_join(match: Match, node: Aggregate) -> Iterator[Relat
     ):
         return
     met, own = met_by(join)
-    calls = [(c, made.map(lambda s: s.substitute(meanings))) for c, made in node.calls]
-    if met is None or not all(is_padded_to_null(made, right) for _, made in calls):
+    calls = [(c, measure.map(lambda s: s.substitute(meanings))) for c, measure in node.calls]
+    if met is None or not all(is_padded_to_null(measure, right) for _, measure in calls):
         return
     rows = Filter(right, conjunction(own)) if own else right
-    parts = [(_early(c, f"beside {join.condition.text}", made.type), made) for c, made in calls]
+    parts = [(_early(c, f"beside {join.condition.text}", measure.type), measure) for c, measure in calls]
     grouped = Aggregate(rows, met, tuple(parts))
     equal = conjunction(p for p in conjuncts(join.condition) if p not in own)
     items: list[tuple[Column, Scalar]] = [
         (k, reference(c)) for k, c in zip(node.keys, keys, strict=True) if c is not None
     ]
-    for (column, made), (part, _) in zip(calls, parts, strict=True):
+    for (column, measure), (part, _) in zip(calls, parts, strict=True):
         value = reference(part)
-        if made.function in ("count", "count_if"):
-            value = call("coalesce", value, literal(0 if made.arguments else 1))
+        if measure.function in ("count", "count_if"):
+            value = call("coalesce", value, literal(0 if measure.arguments else 1))
         items.append((column, cast(value, column.type) if column.type.is_known else value))
     yield Project(Join(JoinKind.LEFT, left, grouped, equal), tuple(items))
 
 
 def met_by(join: Join) -> tuple[tuple[Column, ...] | None, tuple[Scalar, ...]]:
-    """The columns of the right side that equalities with the left read, and conditions on the right side alone."""
+    """The right columns in equalities with the left side, and the conditions on the right side alone."""
     theirs = frozenset(join.right.columns)
     met: dict[Column, None] = {}
     own: list[Scalar] = []
@@ -151,26 +151,26 @@ def met_by(join: Join) -> tuple[tuple[Column, ...] | None, tuple[Scalar, ...]]:
     return (tuple(met) or None), tuple(own)
 
 
-def is_padded_to_null(made: AggregateCall, right: Relation) -> bool:
-    """Whether the call says null, or zero, or one for count(*), of a row without a partner."""
-    if made.filter is not None or made.order or made.ignore_nulls or made.function not in _OF_NULLS:
+def is_padded_to_null(measure: AggregateCall, right: Relation) -> bool:
+    """Whether the call is NULL, zero, or one for count(*), for a row without a partner."""
+    if measure.filter is not None or measure.order or measure.ignore_nulls or measure.function not in _OF_NULLS:
         return False
-    return all(argument.column in right.columns for argument in made.arguments)
+    return all(argument.column in right.columns for argument in measure.arguments)
 
 
 @explores(Aggregate)
 def distinct_arguments_first(_: Match, node: Aggregate) -> Iterator[Relation]:
     """γk(count(distinct x), sum y)  =  γk(count x, sum s)(γ(k, x)(sum y as s))
 
-    Grouped by x as well, each value of x stands once. Only where all DISTINCT calls have the same argument and no
-    filter, and what stands beside them merges: not beside an average.
+    Grouped by x as well, each value of x occurs once. Only if all DISTINCT calls have the same argument and no filter,
+    and the other calls can be merged: not next to an average.
     """
-    distinct = [made for _, made in node.calls if made.distinct]
-    arguments = {made.arguments for made in distinct}
-    if len(arguments) != 1 or any(made.filter is not None for made in distinct):
+    distinct = [measure for _, measure in node.calls if measure.distinct]
+    arguments = {measure.arguments for measure in distinct}
+    if len(arguments) != 1 or any(measure.filter is not None for measure in distinct):
         return
     (values,) = arguments
-    rest = tuple((c, made) for c, made in node.calls if not made.distinct)
+    rest = tuple((c, measure) for c, measure in node.calls if not measure.distinct)
     if len(values) != 1 or not may_go_early(rest):
         return
     value = values[0]
@@ -185,24 +185,24 @@ def distinct_arguments_first(_: Match, node: Aggregate) -> Iterator[Relation]:
     inner = Aggregate(below, (*node.keys, column), tuple(early))
     finals = dict(restored)
     outer: list[tuple[Column, AggregateCall]] = list(late)
-    for name, made in node.calls:
-        if made.distinct:
-            outer.append((name, AggregateCall(made.function, (reference(column),), made.type)))
+    for name, measure in node.calls:
+        if measure.distinct:
+            outer.append((name, AggregateCall(measure.function, (reference(column),), measure.type)))
             finals[name] = reference(name)
     ordered = tuple((c, finals[c]) for c in node.columns)
     yield Project(Aggregate(inner, node.keys, tuple(outer)), ordered)
 
 
-def _renamed(made: AggregateCall, names: dict[Column, Column]) -> AggregateCall:
-    return made.map(lambda scalar: scalar.rename(names))
+def _renamed(measure: AggregateCall, names: dict[Column, Column]) -> AggregateCall:
+    return measure.map(lambda scalar: scalar.rename(names))
 
 
 @explores(Aggregate)
 def aggregate_before_union(match: Match, node: Aggregate) -> Iterator[Relation]:
     """γ(R ∪ S)  =  γ(γR ∪ γS)      each branch first, then all of them
 
-    Branches that change at different times, or by different methods, are then kept apart. For sum, count, min and max.
-    Not without keys: over no rows, each branch would bring a row of its own.
+    Branches that change at different times can then be maintained separately. For sum, count, min and max. Not without
+    keys: an empty branch would contribute a row.
     """
     union = match.seen_through(node.input)
     if not isinstance(union, Union) or not node.keys or not node.calls or not may_go_early(node.calls):
@@ -214,7 +214,7 @@ def aggregate_before_union(match: Match, node: Aggregate) -> Iterator[Relation]:
         names = union.renaming(position)
         if len({names[key] for key in node.keys}) != len(node.keys):
             return
-        calls = tuple((part, _renamed(made, names)) for part, made in early)
+        calls = tuple((part, _renamed(measure, names)) for part, measure in early)
         branches.append(Aggregate(branch, tuple(names[key] for key in node.keys), calls))
         sources.append((*(names[key] for key in node.keys), *(part for part, _ in early)))
     together = Union(tuple(branches), (*node.keys, *(part for part, _ in early)), tuple(sources))

@@ -1,7 +1,7 @@
-"""Deltas of whole groups: aggregates, distinct, windows, top rows.
+"""Deltas of operators over groups of rows: aggregates, distinct, windows, top rows.
 
-What merges is kept as partial aggregates. What does not (a median, a minimum under deletes, a window) is computed anew
-for the groups that a change touches, and only for them.
+Functions that can be merged are kept as partial aggregates. Others (a median, a minimum under deletes, a window) are
+recomputed for the groups that a delta touches, and only for them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from slackwater.time.forms import Kind
 def partial_aggregate(goal: Goal, node: Aggregate) -> Iterator[Found]:
     """γ° R  =  initialize, then iterate over the rows of R
 
-    What merges is kept unfinished: sums and counts for an average, not the average. Not for functions without a merge,
-    such as a median, nor for a minimum where rows may go.                                    [Yu et al. 2009]
+    Partial results that can be merged are kept: sum and count for an average, not the average. Not for functions
+    without a merge, such as a median, nor for a minimum if rows may be removed.              [Yu et al. 2009]
     """
     partials = goal.partials(node)
     if partials is not None:
@@ -37,7 +37,7 @@ def partial_aggregate(goal: Goal, node: Aggregate) -> Iterator[Found]:
 def partial_aggregate_of_delta(goal: Goal, node: Aggregate) -> Iterator[Found]:
     """Δ(γ° R)  =  γ°(ΔR)
 
-    Partial aggregates are linear: those of the change, signs included, merge into those of the old rows.
+    Partial aggregates are linear: those of the delta, signs included, merge into those of the old rows.
     """
     partials = goal.partials(node)
     if partials is not None:
@@ -48,7 +48,7 @@ def partial_aggregate_of_delta(goal: Goal, node: Aggregate) -> Iterator[Found]:
 def delta_of_aggregate_from_partials(goal: Goal, node: Aggregate) -> Iterator[Found]:
     """Δ(γ R)  =  final(γ° K + Δγ°) − final(γ° K)      K: the old groups that Δγ° touches
 
-    Only touched groups change, and both their old and new rows can be read off partial aggregates.
+    Only touched groups change, and both their old and new rows follow from partial aggregates.
     """
     partials = goal.partials(node)
     if partials is None or not goal.form.signed:
@@ -69,11 +69,11 @@ def delta_of_affected_groups(goal: Goal, node: Aggregate) -> Iterator[Found]:
     Holds for any function of whole groups: median, collect_list, count distinct, a minimum under deletes.
     """
     if goal.form.signed:
-        yield _computed_anew(goal, node, node.keys)
+        yield _recomputed(goal, node, node.keys)
 
 
-def _computed_anew(goal: Goal, node: Aggregate | Window, keys: Sequence[Column]) -> list[Relation]:
-    """The groups that a change touches, as they are and as they were."""
+def _recomputed(goal: Goal, node: Aggregate | Window, keys: Sequence[Column]) -> list[Relation]:
+    """The groups that a delta touches, recomputed from the new and from the old rows."""
     change = goal.delta(node.input)
     after = replace(node, input=touched(goal.new(node.input), keys, change))
     before = replace(node, input=touched(goal.old(node.input), keys, change))
@@ -84,33 +84,33 @@ def _computed_anew(goal: Goal, node: Aggregate | Window, keys: Sequence[Column])
 def delta_of_growing_distinct(goal: Goal, node: Aggregate) -> Iterator[Found]:
     """Δ(δ R)  =  δ(ΔR) ▷ R      only arrivals
 
-    A row is news just if it was not there; nulls are alike here. Not where rows may go: the last copy of one takes it
-    away, so copies must be counted.
+    A row is new if it did not exist before; NULLs are equal here. Not if rows may be removed: removing the last copy
+    removes the row, so copies must be counted.
     """
     below = node.input
     if not node.is_distinct or goal.retracts(below) or not node.keys:
         return
-    known, same = distinct_keys(goal.old(below), node.keys)
-    yield Join(JoinKind.ANTI, replace(node, input=goal.delta(below)), known, same)
+    old_keys, same = distinct_keys(goal.old(below), node.keys)
+    yield Join(JoinKind.ANTI, replace(node, input=goal.delta(below)), old_keys, same)
 
 
 @generates(Kind.DELTA, of=Window)
 def delta_of_affected_windows(goal: Goal, node: Window) -> Iterator[Found]:
     """Δ(ω R)  =  ω(R' ⋉ K) − ω(R ⋉ K)      K: the partitions of ΔR
 
-    A window function sees its partition only. Not without PARTITION BY: every row would be touched.
+    A window function reads only its partition. Not without PARTITION BY: every row would be touched.
     """
     common = [c for c in node.calls[0][1].partition if all(c in call.partition for _, call in node.calls)]
     if common and goal.form.signed:
-        yield _computed_anew(goal, node, common)
+        yield _recomputed(goal, node, common)
 
 
 @generates(Kind.SNAPSHOT, of=Limit)
 def top_rows_of_arrivals(goal: Goal, node: Limit) -> Iterator[Found]:
     """top R'  =  top(top R ∪ ΔR)      only arrivals, no offset
 
-    A row that is not among the first of the old rows never will be among the first of more. Not where rows may go: who
-    is next in line was not kept.
+    A row that is not in the top of the old rows cannot be in the top of more rows. Not if rows may be removed: the next
+    row was not kept.
     """
     leaf = leaf_of(node.input)
     if node.offset or goal.retracts(leaf) or not goal.is_whole_step:
@@ -124,7 +124,7 @@ RANKS = frozenset(("row_number", "rank", "dense_rank"))
 
 
 def _top_ranks(goal: Goal, node: Filter) -> Window | None:
-    """The window below a filter that does nothing but keep the first ranks of each partition."""
+    """The window below a filter that only keeps the first ranks of each partition."""
     window = goal.memo[leaf_of(node.input).group].expressions[0]
     bound = upper_bound(node.predicate)
     if not isinstance(window, Window) or bound not in {column for column, _ in window.calls}:
@@ -142,8 +142,8 @@ def _top_ranks(goal: Goal, node: Filter) -> Window | None:
 def top_ranks_of_arrivals(goal: Goal, node: Filter) -> Iterator[Found]:
     """σ(rank ≤ k)(ω R')  =  σ(rank ≤ k)(ω(top R ∪ ΔR))      only arrivals
 
-    Later rows can only push a row back, so what is not among the first of its partition need not be kept. Not for
-    row_number over ties, where which row is first is anyone's guess; nor with another condition beside the bound.
+    New rows can only increase a row's rank, so rows beyond the first k of a partition need not be kept. Not for
+    row_number with ties, where the order is undetermined; nor with a condition in addition to the bound.
     """
     window = _top_ranks(goal, node)
     if window is None or not goal.is_whole_step:

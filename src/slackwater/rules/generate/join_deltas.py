@@ -1,6 +1,6 @@
-"""Deltas of joins: inner joins are bilinear; semi and anti joins react on the right only to what it newly decides.
+"""Deltas of joins. Inner joins are bilinear; in semi and anti joins, a right delta affects only left rows near it.
 
-Every outer join is its inner part plus its padded anti part, so four laws carry all kinds and any condition.
+An outer join is its inner part plus its padded anti part, so four laws cover all kinds of joins and any condition.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from slackwater.time.forms import WEIGHT, Kind
 
 
 def inner_terms(goal: Goal, left: Relation, right: Relation, condition: Scalar) -> list[Relation]:
-    """ΔL ⋈ R' and L ⋈ ΔR, as far as the sides move."""
+    """ΔL ⋈ R' and L ⋈ ΔR, for the sides that change."""
     terms: list[Relation] = []
     if goal.moves(left):
         terms.append(Join(JoinKind.INNER, goal.delta(left), goal.new(right), condition))
@@ -27,7 +27,7 @@ def inner_terms(goal: Goal, left: Relation, right: Relation, condition: Scalar) 
 
 
 def _outer_terms(goal: Goal, left: Relation, right: Relation, condition: Scalar) -> list[Relation]:
-    """ΔL ⟕ R'; and of the old left rows, what a change on the right pairs them with or decides otherwise."""
+    """ΔL ⟕ R'; and for old left rows, the pairs with the right delta and the change of their padding."""
     terms: list[Relation] = []
     if goal.moves(left):
         terms.append(Join(JoinKind.LEFT, goal.delta(left), goal.new(right), condition))
@@ -38,7 +38,7 @@ def _outer_terms(goal: Goal, left: Relation, right: Relation, condition: Scalar)
 
 
 def anti_terms(goal: Goal, left: Relation, right: Relation, condition: Scalar) -> list[Relation]:
-    """ΔL ▷ R', and the old left rows that a change on the right has decided otherwise."""
+    """ΔL ▷ R', and the old left rows that gain or lose their partners by the right delta."""
     terms: list[Relation] = []
     if goal.moves(left):
         terms.append(Join(JoinKind.ANTI, goal.delta(left), goal.new(right), condition))
@@ -57,8 +57,8 @@ def _decided_terms(goal: Goal, left: Relation, right: Relation, condition: Scala
 def delta_of_inner_join(goal: Goal, node: Join) -> Iterator[Found]:
     """Δ(L ⋈ R)  =  ΔL ⋈ R' + L ⋈ ΔR
 
-    New rows of L meet all of R, old ones only what is new there; weights multiply. A side that stands still has no
-    term. For any condition, so for cross joins too.                                      [Griffin & Libkin 95]
+    New rows of L are joined with all of R, old rows with the delta of R; weights multiply. A side that does not change
+    has no term. For any condition, so for cross joins too.                               [Griffin & Libkin 95]
     """
     if node.kind is JoinKind.INNER:
         yield inner_terms(goal, node.left, node.right, node.condition)
@@ -68,7 +68,7 @@ def delta_of_inner_join(goal: Goal, node: Join) -> Iterator[Found]:
 def delta_of_inner_join_in_three_terms(goal: Goal, node: Join) -> Iterator[Found]:
     """Δ(L ⋈ R)  =  ΔL ⋈ R + L ⋈ ΔR + ΔL ⋈ ΔR
 
-    Reads only old snapshots, which may be at hand as states when new ones are not. Only where both sides move.
+    Reads only old snapshots, which may exist as states when new ones do not. Only if both sides change.
     """
     left, right = node.left, node.right
     if node.kind is not JoinKind.INNER or not (goal.moves(left) and goal.moves(right)):
@@ -96,8 +96,8 @@ def delta_of_inner_join_in_three_terms(goal: Goal, node: Join) -> Iterator[Found
 def delta_of_semi_join(goal: Goal, node: Join) -> Iterator[Found]:
     """Δ(L ⋉ R)  =  ΔL ⋉ R' + N ⋉ R' − N ⋉ R      N = L ⋉ ΔR, the old rows that a change on the right is near
 
-    Linear on the left. On the right only rows in N can change sides. Where nothing is retracted, a row of N has a
-    partner now and is news just if it had none: + N ▷ R.                               [Griffin & Kumar 98]
+    Linear on the left. By a right delta, only rows in N can gain or lose their partners. If nothing is retracted, every
+    row of N has a partner now, and is new if it had none: + N ▷ R.                     [Griffin & Kumar 98]
     """
     if node.kind is not JoinKind.SEMI:
         return
@@ -119,8 +119,8 @@ def delta_of_semi_join(goal: Goal, node: Join) -> Iterator[Found]:
 def delta_of_anti_join(goal: Goal, node: Join) -> Iterator[Found]:
     """Δ(L ▷ R)  =  ΔL ▷ R' + N ▷ R' − N ▷ R      N = L ⋉ ΔR
 
-    The mirror of the semi join; it holds for any condition, so for the null-aware one of NOT IN too. Where the right
-    side never retracts, no row of N is without a partner now.                          [Griffin & Kumar 98]
+    The mirror of the semi join; it holds for any condition, also for the null-aware one of NOT IN. If the right side
+    never retracts, every row of N has a partner now.                                   [Griffin & Kumar 98]
     """
     if node.kind is JoinKind.ANTI:
         yield anti_terms(goal, node.left, node.right, node.condition)
@@ -130,8 +130,8 @@ def delta_of_anti_join(goal: Goal, node: Join) -> Iterator[Found]:
 def delta_of_left_outer_join(goal: Goal, node: Join) -> Iterator[Found]:
     """Δ(L ⟕ R)  =  ΔL ⟕ R' + L ⋈ ΔR + pad(N ▷ R') − pad(N ▷ R)      N = L ⋉ ΔR
 
-    An outer join is its pairs and, padded with nulls, the rows without a partner: the first partner of an old row takes
-    its padded one back. Not where R stands still: then it is simpler.                     [Griffin & Kumar 98]
+    An outer join is its pairs and the unmatched rows, padded with NULLs: the first partner of an old row retracts its
+    padded row. Not if R does not change: then it is simpler.                              [Griffin & Kumar 98]
     """
     left, right = node.left, node.right
     if node.kind is JoinKind.LEFT and goal.moves(right):
@@ -142,7 +142,7 @@ def delta_of_left_outer_join(goal: Goal, node: Join) -> Iterator[Found]:
 def delta_of_left_outer_join_by_its_left(goal: Goal, node: Join) -> Iterator[Found]:
     """Δ(L ⟕ R)  =  ΔL ⟕ R      only L changes
 
-    Each row of L finds its partners, or is padded, by itself. Not where R changes too.    [Griffin & Kumar 98]
+    Each row of L is matched or padded independently. Not if R changes too.                [Griffin & Kumar 98]
     """
     left, right = node.left, node.right
     if node.kind is JoinKind.LEFT and not goal.moves(right):
@@ -153,7 +153,7 @@ def delta_of_left_outer_join_by_its_left(goal: Goal, node: Join) -> Iterator[Fou
 def delta_of_full_outer_join(goal: Goal, node: Join) -> Iterator[Found]:
     """Δ(L ⟗ R)  =  Δ(L ⟕ R) + pad Δ(R ▷ L)
 
-    As for ⟕, with rows without a partner on both sides.                                   [Griffin & Kumar 98]
+    As for ⟕, with unmatched rows on both sides.                                           [Griffin & Kumar 98]
     """
     if node.kind is not JoinKind.FULL:
         return

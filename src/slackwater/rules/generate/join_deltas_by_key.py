@@ -1,8 +1,8 @@
-"""What a key settles: a row that has met its one partner waits for no other.
+"""Deltas of joins by key: a row that has its one partner cannot get another.
 
-Where a side of a join only grows and has the join columns as a key, its new rows can only meet old rows that have met
-none so far. Lines arrive with their orders, returns some time after their sales: the rows still waiting are few, and
-they can be kept from run to run without reading the rows that are settled.
+If a side of a join only grows and the join columns are its key, its new rows can only match old rows that are still
+unmatched. Lines arrive with their orders, returns some time after their sales: few rows are unmatched, and they can be
+kept from run to run without reading the matched rows.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from slackwater.time.version import OLD
 
 @dataclass(frozen=True)
 class _Keyed:
-    """A side that has the join columns as a key, seen down to where its rows come from, and how the others meet it."""
+    """A side whose join columns are a key, traced down to its source, and the condition with the other side."""
 
     origin: GroupLeaf
     pairs: tuple[tuple[Scalar, Column], ...]
 
     def waiting(self, goal: Goal, others: GroupLeaf) -> GroupLeaf:
-        """The rows of the other side that have met none."""
+        """The unmatched rows of the other side."""
         keys = tuple(dict.fromkeys(column for _, column in self.pairs))
         source = Project(self.origin, tuple((column, reference(column)) for column in keys))
         met = conjunction(equality(value, reference(column)) for value, column in self.pairs)
@@ -39,7 +39,7 @@ class _Keyed:
 
 
 def _keyed(goal: Goal, side: GroupLeaf, others: GroupLeaf, condition: Scalar) -> _Keyed | None:
-    """The side by its key, if it only grows and the condition gives each other row at most one partner in it."""
+    """The keyed side, if it only grows and each row of the other side has at most one partner in it."""
     if goal.retracts(side) or not goal.moves(side):
         return None
     pairs = tuple(_pairs(side, others, condition))
@@ -65,7 +65,7 @@ def _pairs(side: GroupLeaf, others: GroupLeaf, condition: Scalar) -> Iterator[tu
 def _below(
     goal: Goal, leaf: GroupLeaf, pairs: tuple[tuple[Scalar, Column], ...]
 ) -> tuple[GroupLeaf, tuple[tuple[Scalar, Column], ...]] | None:
-    """One operator further down, where what it leaves out or adds never changes."""
+    """The input of the side's operator, if what the operator drops or adds never changes."""
     match goal.memo[leaf.group].expressions[0]:
         case Filter(input=GroupLeaf() as source, predicate=predicate) if not predicate.is_random:
             return source, pairs
@@ -85,7 +85,7 @@ def _below(
 
 
 def _still_waiting(goal: Goal, side: GroupLeaf, others: GroupLeaf, condition: Scalar) -> Form | None:
-    """The rows that have met none, as of the run before: what waits is kept, not worked out."""
+    """The unmatched rows as of the previous run, to be loaded from a state."""
     keyed = _keyed(goal, side, others, condition)
     waiting = goal.old(keyed.waiting(goal, others)) if keyed is not None else None
     return waiting if waiting is not None and waiting.until == OLD else None
@@ -95,7 +95,7 @@ def _still_waiting(goal: Goal, side: GroupLeaf, others: GroupLeaf, condition: Sc
 def anti_join_of_arrivals(goal: Goal, node: Join) -> Iterator[Found]:
     """L' ▷ R'  =  (L ▷ R) ▷ ΔR + ΔL ▷ R'      only arrivals on both sides
 
-    Of the old rows only those without a partner so far can still be without one. Holds for any condition.
+    Only old rows that were unmatched can still be unmatched. Holds for any condition.
     """
     left, right = leaf_of(node.left), leaf_of(node.right)
     if node.kind is not JoinKind.ANTI or not goal.is_whole_step or goal.retracts(left) or goal.retracts(right):
@@ -113,8 +113,8 @@ def anti_join_of_arrivals(goal: Goal, node: Join) -> Iterator[Found]:
 def delta_of_inner_join_by_key(goal: Goal, node: Join) -> Iterator[Found]:
     """Δ(L ⋈ R)  =  ΔL ⋈ R' + (L ▷ R) ⋈ ΔR      R only grows, and the condition reaches a key of it
 
-    A new row of R can only meet old rows of L that have met none: had they met one, it would have the same key. R's
-    own filters do not count against a row, so L ▷ R is taken before them. The mirror image holds for a key of L.
+    A new row of R can only match unmatched old rows of L: a previous partner would have had the same key. R's own
+    filters must not make a row unmatched, so L ▷ R is taken before them. The mirror image holds for a key of L.
     """
     if node.kind is not JoinKind.INNER:
         return
@@ -133,7 +133,7 @@ def delta_of_inner_join_by_key(goal: Goal, node: Join) -> Iterator[Found]:
 def delta_of_left_outer_join_by_key(goal: Goal, node: Join) -> Iterator[Found]:
     """Δ(L ⟕ R)  =  ΔL ⟕ R' + W ⋈ ΔR − pad(W ⋉ ΔR)      W = L ▷ R; R only grows, the condition reaches a key of it
 
-    As for the inner join; the old row that meets its partner takes its padded self back.
+    As for the inner join; an old row that gets its partner retracts its padded row.
     """
     if node.kind is not JoinKind.LEFT:
         return

@@ -1,4 +1,4 @@
-"""Deltas of operators that look at each row alone, and of unions."""
+"""Deltas of operators that process each row independently, and of unions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from slackwater.time.forms import WEIGHT, Kind
 def delta_of_filter(goal: Goal, node: Filter) -> Iterator[Found]:
     """Δ(σp R)  =  σp(ΔR)
 
-    A filter judges each row alone, so a change in is a change out.                          [Griffin & Libkin 95]
+    A filter processes each row independently.                                               [Griffin & Libkin 95]
     """
     yield Filter(goal.delta(node.input), node.predicate)
 
@@ -26,7 +26,7 @@ def delta_of_filter(goal: Goal, node: Filter) -> Iterator[Found]:
 def delta_of_project(goal: Goal, node: Project) -> Iterator[Found]:
     """Δ(π R)  =  π(ΔR)
 
-    Weights pass through; rows that become equal add theirs up by standing side by side.     [Griffin & Libkin 95]
+    Weights are passed on; rows that become equal stay separate, and their weights add up.   [Griffin & Libkin 95]
     """
     change = goal.delta(node.input)
     weight = ((WEIGHT, reference(WEIGHT)),) if change.signed else ()
@@ -37,7 +37,7 @@ def delta_of_project(goal: Goal, node: Project) -> Iterator[Found]:
 def delta_of_expand(goal: Goal, node: Expand) -> Iterator[Found]:
     """Δ(R × sets)  =  ΔR × sets
 
-    Rollup, cube and grouping sets copy each row alone, once for each set. Their aggregate has its own rules.
+    Rollup, cube and grouping sets copy each row once for each set. Their aggregate has its own rules.
     """
     yield replace(node, input=goal.delta(node.input))
 
@@ -46,7 +46,7 @@ def delta_of_expand(goal: Goal, node: Expand) -> Iterator[Found]:
 def delta_of_generate(goal: Goal, node: Generate) -> Iterator[Found]:
     """Δ(explode R)  =  explode(ΔR)
 
-    A generator sees each row alone; the rows it makes carry the weight of the one they come from.
+    A generator processes each row independently; its rows have the weight of their input row.
     """
     yield replace(node, input=goal.delta(node.input))
 
@@ -55,8 +55,8 @@ def delta_of_generate(goal: Goal, node: Generate) -> Iterator[Found]:
 def delta_of_union(goal: Goal, node: Union) -> Iterator[Found]:
     """Δ(R ∪ S)  =  ΔR ∪ ΔS
 
-    Rows are not compared, so branches change independently; one that stands still has no term. Not for UNION DISTINCT,
-    which is an aggregate over this.                                                      [Griffin & Libkin 95]
+    Branches change independently; one that does not change has no term. Not for UNION DISTINCT, which is an aggregate
+    over a union.                                                                         [Griffin & Libkin 95]
     """
     terms: list[Relation] = []
     for branch, sources in zip(node.branches, node.sources, strict=True):

@@ -1,4 +1,4 @@
-"""The batch way: an operator over the snapshots of its inputs."""
+"""Batch: an operator over the snapshots of its inputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from slackwater.time.forms import GroupLeaf
 def snapshot_of_operator(goal: Goal, node: Relation) -> Iterator[Found]:
     """op(R)@v  =  op(R@v)
 
-    A query over a time-varying relation is a query over each of its versions. Always in force: from the tables up, it
+    A query over a time-varying relation is a query over each of its versions. Always enabled: from the tables up, it
     makes the batch plan.                                                                          [Tempura §3.1]
     """
     if not isinstance(node, Scan):

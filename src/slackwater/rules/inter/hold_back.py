@@ -1,8 +1,8 @@
 """Hold-back (IM-2): compute early what will never be retracted, and the rest when the data is complete.
 
-Q = Qᴾ + Qᴺ. The completion Δᴾ Q is what merges the *old* Qᴾ into the *new* Q: the change of Qᴾ and all of the new Qᴺ,
-in one pass. So early runs maintain Qᴾ, which only grows, and the run that delivers adds the completion. Only where the
-base tables only grow: a deleted row could take back what was promised.                     [Tempura §4.2, Eq. 3]
+Q = Qᴾ + Qᴺ. The completion Δᴾ Q turns the *old* Qᴾ into the *new* Q: the delta of Qᴾ and all of the new Qᴺ, in one
+pass. So early runs maintain Qᴾ, which only grows, and the run that delivers adds the completion. Only if the base
+tables only grow: a deleted row could retract rows of Qᴾ.                                   [Tempura §4.2, Eq. 3]
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ METHOD = ("hold-back",)
 def complete_positive_part(goal: Goal, node: Relation) -> Iterator[Found]:
     """Q'  =  Qᴾ + Δᴾ Q      Qᴾ: the old part that nothing retracts
 
-    Early runs maintain Qᴾ, which only grows; the run that delivers adds what completes it. Not where Qᴾ is all of Q,
-    whose delta does the same, or nothing.                                                 [Tempura §4.2, Eq. 3]
+    Early runs maintain Qᴾ, which only grows; the run that delivers adds the completion. Not if Qᴾ is empty, or all of
+    Q, for which the delta does the same.                                                  [Tempura §4.2, Eq. 3]
     """
     part = goal.positive(goal.group.leaf)
     if isinstance(node, Scan) or not goal.is_whole_step or part is None or part.group == goal.form.group:
@@ -49,8 +49,8 @@ def complete_positive_part(goal: Goal, node: Relation) -> Iterator[Found]:
 def complete_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Found]:
     """γ°Q'  =  γ°Qᴾ +γ γ°(Δᴾ Q)
 
-    What nothing retracts is aggregated early, and what completes it at the end. Not for aggregates without
-    a group form.                                                                          [Tempura §4.2, Eq. 3]
+    The part that is never retracted is aggregated early, the completion at the end. Not for aggregates without a group
+    form.                                                                                  [Tempura §4.2, Eq. 3]
     """
     leaf = leaf_of(node.input)
     part, partials = goal.positive(leaf), goal.partials(node)
@@ -67,7 +67,7 @@ def complete_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Found]:
 def completion_of_filter(goal: Goal, node: Filter) -> Iterator[Found]:
     """Δᴾ(σp R)  =  σp(Δᴾ R)
 
-    A filter judges each row alone, whenever it came.
+    A filter processes each row independently.
     """
     yield Filter(goal.completion(node.input), node.predicate)
 
@@ -76,7 +76,7 @@ def completion_of_filter(goal: Goal, node: Filter) -> Iterator[Found]:
 def completion_of_project(goal: Goal, node: Project) -> Iterator[Found]:
     """Δᴾ(π R)  =  π(Δᴾ R)
 
-    A projection sees each row alone. A completion carries no weights: nothing in it is taken back.
+    A projection processes each row independently. A completion has no weights: it removes no rows.
     """
     yield Project(goal.completion(node.input), node.items)
 
@@ -85,7 +85,7 @@ def completion_of_project(goal: Goal, node: Project) -> Iterator[Found]:
 def completion_of_expand(goal: Goal, node: Expand) -> Iterator[Found]:
     """Δᴾ(R × sets)  =  Δᴾ R × sets
 
-    Each row is copied alone, once for each grouping set.
+    Each row is copied once for each grouping set.
     """
     yield replace(node, input=goal.completion(node.input))
 
@@ -94,7 +94,7 @@ def completion_of_expand(goal: Goal, node: Expand) -> Iterator[Found]:
 def completion_of_generate(goal: Goal, node: Generate) -> Iterator[Found]:
     """Δᴾ(explode R)  =  explode(Δᴾ R)
 
-    A generator sees each row alone.
+    A generator processes each row independently.
     """
     yield replace(node, input=goal.completion(node.input))
 
@@ -103,7 +103,7 @@ def completion_of_generate(goal: Goal, node: Generate) -> Iterator[Found]:
 def completion_of_union(goal: Goal, node: Union) -> Iterator[Found]:
     """Δᴾ(R ∪ S)  =  Δᴾ R ∪ Δᴾ S
 
-    Branch by branch; one that stands still was complete before, and has no term.
+    Branch by branch; one that does not change was complete before, and has no term.
     """
     terms: list[Relation] = []
     for branch, sources in zip(node.branches, node.sources, strict=True):
@@ -129,9 +129,9 @@ def _inner_terms(goal: Goal, node: Join) -> list[Relation]:
 def completion_of_join(goal: Goal, node: Join) -> Iterator[Found]:
     """Δᴾ(L ⋈ R)  =  Δᴾ L ⋈ R' + Lᴾ ⋈ Δᴾ R;  an outer join adds pad(L' ▷ R') and, if full, pad(R' ▷ L')
 
-    With L' = Lᴾ + Δᴾ L and R' = Rᴾ + Δᴾ R, take Lᴾ ⋈ Rᴾ away from L' ⋈ R'. Padding is held back as a whole. Of L ⋉ R,
-    safe rows that have found their first partner join in; L ▷ R only where R stands still, for a later partner
-    would take rows back.                                                                  [Tempura §4.2, Eq. 3]
+    With L' = Lᴾ + Δᴾ L and R' = Rᴾ + Δᴾ R, subtract Lᴾ ⋈ Rᴾ from L' ⋈ R'. All padding is held back. For L ⋉ R, rows of
+    Lᴾ with a first partner are added; L ▷ R only if R does not change, since a later partner would retract rows.
+                                                                                           [Tempura §4.2, Eq. 3]
     """
     left, right = node.left, node.right
     match node.kind:
@@ -153,7 +153,7 @@ def completion_of_join(goal: Goal, node: Join) -> Iterator[Found]:
 
 
 def _completion_of_semi_join(goal: Goal, node: Join) -> Iterator[Found]:
-    """Δᴾ L ⋉ R', and the old safe left rows that have found their first partner."""
+    """Δᴾ L ⋉ R', and the old rows of Lᴾ that have got their first partner."""
     left, right = node.left, node.right
     part, partners = goal.positive(left), goal.positive(right)
     terms: list[Relation] = []

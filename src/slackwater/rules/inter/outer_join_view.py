@@ -1,8 +1,8 @@
-"""Outer-join views (OJV): what a change does to rows that are padded is read off the change and the previous answer.
+"""Outer-join views (OJV): the delta of padded rows follows from the delta of joined rows and the previous answer.
 
-Q = Qᴰ + Qᴵ + Qᵁ for the change of one table: the rows that join the table, rows of terms that such a row may contain,
-and all others, which stand still (`algebra/normal_form.py`). ΔQᴰ comes from the generating rules, like any delta; Qᴰ
-is linear in the table. ΔQᴵ needs no other table: which rows go is in the previous Q, which come back is in ΔQᴰ.
+Q = Qᴰ + Qᴵ + Qᵁ for the change of one table: the rows that join the table, rows of terms that such a row may subsume,
+and all others, which do not change (`algebra/normal_form.py`). ΔQᴰ comes from the generating rules, like any delta; Qᴰ
+is linear in the table. ΔQᴵ needs no other table: removed rows are in the previous Q, restored rows follow from ΔQᴰ.
                                                                           [Larson & Zhou 2007, Tempura §4.2, Eq. 4]
 """
 
@@ -56,7 +56,7 @@ def _expanded(memo: Memo, leaf: Relation) -> Relation:
 
 @dataclass(frozen=True)
 class _Term:
-    """The rows of a block that are made of some leaves: how they are known, and known again."""
+    """A term: the rows of a block that join exactly some leaves, recognized by NULLs and by the leaves' keys."""
 
     block: Block
     leaves: Term
@@ -76,17 +76,17 @@ class _Term:
 
     @property
     def can_be_told(self) -> bool:
-        """Whether the block has a key of every leaf of the term, and a column to see whether each leaf is padded."""
+        """Whether the block has a key of every leaf, and for each leaf a column that only padding makes NULL."""
         keyed = all(self.block.key(n) is not None for n in self.leaves) and bool(self.key)
         return keyed and all(self.block.witness(n) is not None for n in range(len(self.block.leaves)))
 
     def _witnesses(self, *, inside: bool) -> list[Scalar]:
-        found = [self.block.witness(n) for n in range(len(self.block.leaves)) if (n in self.leaves) is inside]
-        return [reference(column) for column in found if column is not None]
+        witnesses = [self.block.witness(n) for n in range(len(self.block.leaves)) if (n in self.leaves) is inside]
+        return [reference(column) for column in witnesses if column is not None]
 
     @cached_property
     def joins(self) -> Scalar:
-        """True of rows that join the leaves of the term, and maybe others."""
+        """True for rows that join the leaves of the term, and maybe others."""
         return conjunction(map(is_not_null, self._witnesses(inside=True)))
 
     @cached_property
@@ -98,9 +98,9 @@ class _Term:
         return conjunction((self.joins, *map(is_null, self._witnesses(inside=False))))
 
     def indirect_change(self, view: Form, change: Form, larger: Sequence[Relation]) -> list[Relation]:
-        """The rows of the term that a larger row contains now, and those that none contains any more.
+        """The rows of the term that a larger row now subsumes, and those that none subsumes any more.
 
-        Where nothing goes, every row that the change joins is contained now. `larger` are the indirect changes of
+        If no rows are removed, every row that the delta joins is subsumed now. `larger` are the indirect deltas of
         larger terms.
         """
         touched, same = distinct_keys(plain(Filter(change, self.joins)), self.key)
@@ -114,7 +114,7 @@ class _Term:
         return terms
 
     def _occurring(self, parts: Sequence[Relation]) -> Relation:
-        """The keys of rows that are there in the end, under twin names."""
+        """The keys of rows with a positive total weight, as twin columns."""
         rows = all_of((*self.key, WEIGHT), parts)
         counted = Aggregate(rows, self.key, ((TIMES, AggregateCall("sum", (reference(WEIGHT),), BIGINT)),))
         alive = Filter(counted, greater(reference(TIMES), literal(0)))
@@ -122,7 +122,7 @@ class _Term:
 
 
 def _is_inside(memo: Memo, group: GroupId) -> bool:
-    """Whether a larger block has this one as a part, be it with columns left out."""
+    """Whether this block is part of a larger one, maybe through a projection that drops columns."""
     for reader, node in memo.readers(group):
         match node:
             case Join(kind=kind) if kind in BLOCK_JOINS:
@@ -133,7 +133,7 @@ def _is_inside(memo: Memo, group: GroupId) -> bool:
 
 
 def _view(goal: Goal, node: Relation) -> Block | None:
-    """The block that a relation is, if it is no part of a larger one."""
+    """The block of a relation, if it is not part of a larger one."""
     if not isinstance(node, Join) or node.kind not in BLOCK_JOINS or _is_inside(goal.memo, goal.form.group):
         return None
     block = Block(_block(goal.memo, node))
@@ -145,26 +145,26 @@ def _can_be_told(block: Block, terms: tuple[Term, ...]) -> bool:
 
 
 def _wider(block: Block, terms: tuple[Term, ...]) -> Relation | None:
-    """The block with all its columns, if these are what is missing."""
+    """The block with all its columns, if only columns are missing."""
     wide = block.widened()
     return wide.relation if wide is not None and _can_be_told(wide, terms) else None
 
 
 def _moving(goal: Goal, block: Block) -> int | None:
     """The one leaf that changes."""
-    found = [n for n, leaf in enumerate(block.leaves) if goal.moves(leaf)]
-    return found[0] if len(found) == 1 else None
+    changing = [n for n, leaf in enumerate(block.leaves) if goal.moves(leaf)]
+    return changing[0] if len(changing) == 1 else None
 
 
 @relates(Kind.DELTA, methods=METHOD)
 def delta_of_outer_join_view(goal: Goal, node: Relation) -> Iterator[Found]:
     """ΔQ  =  ΔQᴰ + ΔQᴵ      ΔQᴵ = pad(K ▷ Q') − σ(Q ⋉ K) for the rows K of each term that ΔQᴰ joins
 
-    Q is a block of inner and outer joins, Qᴰ its rows that join the one table that changes. A padded row goes where
-    ΔQᴰ joins it, and comes back where the last row that joined it went. Needs keys of the tables that stay, and of
-    every table a column that is null just where it is padded; if projections inside the block have dropped them, the
-    block with these columns does. Not where no row is padded for want of the table, nor for conditions that padding
-    can fulfil.                                                           [Larson & Zhou 2007, Tempura §4.2, Eq. 4]
+    Q is a block of inner and outer joins, Qᴰ its rows that join the one table that changes. A padded row is removed if
+    ΔQᴰ joins it, and restored if the last row that joined it is removed. Needs keys of the other tables, and of every
+    table a column that is NULL only by padding; if projections inside the block have dropped them, the block with these
+    columns is used. Not if no row is padded for this table, nor for conditions that padded rows can satisfy.
+                                                                          [Larson & Zhou 2007, Tempura §4.2, Eq. 4]
     """
     single = (goal.form.since ^ goal.form.until).bit_count() == 1
     block = _view(goal, node) if single else None
@@ -188,7 +188,7 @@ def delta_of_outer_join_view(goal: Goal, node: Relation) -> Iterator[Found]:
 def snapshot_of_wider_view(goal: Goal, node: Relation) -> Iterator[Found]:
     """Q  =  π Q⁺      Q⁺: Q with the columns that its maintenance as an outer-join view needs
 
-    Where Q⁺ is kept, Q need not be kept beside it. Not where Q has these columns itself.
+    If Q⁺ is kept, Q need not be kept too. Not if Q has these columns itself.
     """
     block = _view(goal, node) if goal.is_whole_step else None
     for number, leaf in enumerate(block.leaves if block is not None else ()):

@@ -1,4 +1,4 @@
-"""Old and change make new; new without old makes the change; partial aggregates make rows."""
+"""Snapshots from old snapshots and deltas, deltas from two snapshots, and rows from partial aggregates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COPY = Column(ColumnId("#copy"), "copy_number", t.BIGINT)
 
 
 def consolidated(rows: Relation, columns: tuple[Column, ...], *, unique: bool) -> Relation:
-    """Signed rows as plain ones: weights of equal rows added up, each row repeated that often."""
+    """Signed rows as plain ones: the weights of equal rows are summed, and each row is repeated that often."""
     summed = Aggregate(rows, columns, ((TIMES, AggregateCall("sum", (reference(WEIGHT),), t.BIGINT)),))
     alive: Relation = Filter(summed, greater(reference(TIMES), literal(0)))
     if not unique:
@@ -31,7 +31,7 @@ def consolidated(rows: Relation, columns: tuple[Column, ...], *, unique: bool) -
 
 
 def merged(goal: Goal, since: Mask) -> Relation:
-    """The snapshot wanted from the one at an older version and what has changed since."""
+    """The wanted snapshot from an older one and the delta since then."""
     before = goal.memo.snapshot(goal.form.group, since)
     change = goal.memo.delta(goal.form.group, since, goal.form.until)
     columns = goal.form.columns
@@ -42,7 +42,7 @@ def merged(goal: Goal, since: Mask) -> Relation:
 
 
 def merged_partials(goal: Goal, node: Aggregate, since: Mask) -> Iterator[Relation]:
-    """The same for partial aggregates, where there are any."""
+    """The same for partial aggregates, if the aggregate has them."""
     partials = goal.partials(node)
     if partials is not None:
         columns = partials.columns
@@ -55,8 +55,8 @@ def merged_partials(goal: Goal, node: Aggregate, since: Mask) -> Iterator[Relati
 def merge_delta(goal: Goal, node: Relation) -> Iterator[Found]:
     """R'  =  R +# ΔR
 
-    Only the immediately preceding snapshot is merged with (left-deep). Rows that only arrive are appended; signed
-    rows are consolidated. A base table is its own history.
+    Only from the immediately preceding snapshot (left-deep). Plain rows are appended; signed rows are consolidated. Not
+    for a base table, whose versions are read from its files.
     """
     if isinstance(node, (Scan, Limit)) or not goal.is_whole_step:
         return
@@ -67,8 +67,8 @@ def merge_delta(goal: Goal, node: Relation) -> Iterator[Found]:
 def merge_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Found]:
     """γ°R'  =  γ°R +γ Δγ°R
 
-    Sums and counts are added up, minima and maxima taken again. Only with the immediately preceding snapshot, and only
-    for aggregates that have a group form.                                                     [Tempura §3.2]
+    Sums and counts are added, minima and maxima compared. Only from the immediately preceding snapshot, and only for
+    aggregates that have a group form.                                                         [Tempura §3.2]
     """
     if goal.is_whole_step:
         yield from merged_partials(goal, node, goal.form.since)
@@ -78,8 +78,8 @@ def merge_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Found]:
 def finish_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Found]:
     """γR  =  final(γ°R)
 
-    Group form to bag form: an average is its sum over its count. A group of which all rows were taken back is dropped.
-    Not for what never changes: there is nothing to merge there.                              [Yu et al. 2009]
+    Group form to bag form: an average is its sum over its count. A group without rows is dropped. Not for a static
+    relation, which has nothing to merge.                                                     [Yu et al. 2009]
     """
     partials = goal.partials(node)
     if partials is not None and not goal.group.is_static:
@@ -90,8 +90,8 @@ def finish_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Found]:
 def difference_of_snapshots(goal: Goal, node: Relation) -> Iterator[Found]:
     """ΔR  =  R' − R
 
-    The last resort: only where no generating rule gives the delta. Not for a base table, whose changes are read as they
-    come, nor where nothing is taken back.
+    A last resort: only if no generating rule yields the delta. Not for a base table, whose deltas are read from its
+    files, nor if no rows are removed.
     """
     if isinstance(node, Scan) or not goal.form.signed:
         return

@@ -1,9 +1,9 @@
-"""One table at a time: the change of an interval as a staircase of versions, each step the change by one table.
+"""One table at a time: the delta of an interval as a staircase of versions; on each step one table changes.
 
-Between the old end and the new one lie versions at which some tables are new and others still old (the papers' virtual
-time points). On each step only one table moves, so what does not read that table stands still: it is a sub-query that
-the change is joined with, in a join order of the step's own, and that may be kept as a view and be maintained in turn
-by its own steps. That is higher-order view maintenance; see `docs/decisions/0015-one-table-at-a-time.md`.
+Between the old and the new end of an interval there are versions at which some tables are new and others still old (the
+papers' virtual time points). On each step only one table changes, so a sub-query that does not read it is constant. The
+step joins the table's delta with such sub-queries, in its own join order; a sub-query may be kept as a view and
+maintained in the same way. This is higher-order view maintenance; see `docs/decisions/0015-one-table-at-a-time.md`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ METHODS = ("outer-join-view", "higher-order")
 
 
 def _staircase(since: Mask, until: Mask) -> Iterator[tuple[Mask, Mask]]:
-    """The steps from one version to another by single tables, in the order in which the tables are numbered."""
+    """The steps from one version to another by single tables, in the order of the tables' numbers."""
     reached = since
     for table in singles(Mask(since ^ until)):
         yield reached, Mask(reached | table)
@@ -31,14 +31,14 @@ def _staircase(since: Mask, until: Mask) -> Iterator[tuple[Mask, Mask]]:
 
 
 def _before(goal: Goal) -> Iterator[Mask]:
-    """The version one step before the one wanted, if that is a step between two ends."""
+    """The version one step before the wanted one, if the wanted one is between the two ends."""
     if goal.form.until != goal.group.tables:
         steps = _staircase(OLD, goal.group.tables)
         yield from (before for before, after in steps if after == goal.form.until)
 
 
 def _is_joined(goal: Goal) -> bool:
-    """Whether a relation is a join, or several joins in different orders with columns left out."""
+    """Whether a relation is a join, maybe in several join orders and with projections that drop columns."""
     nodes = goal.group.expressions
     if any(isinstance(node, Join) for node in nodes):
         return True
@@ -50,9 +50,9 @@ def _is_joined(goal: Goal) -> bool:
 def delta_one_table_at_a_time(goal: Goal, _: Relation) -> Iterator[Found]:
     """ΔR  =  Σ ΔR(v → v + t)      t: the changing tables below R, one after the other; v: those before t
 
-    Every law of deltas holds between any two versions, so along any staircase of them the steps add up to the whole.
-    One order of the tables for all relations, so that the steps of a view are those of the query. Only where joins are
-    put in an order: the operators above hand a change on as it is.                    [Ahmad et al. 2012]
+    Every law of deltas holds between any two versions, so the steps of any staircase add up to the whole delta. The
+    order of tables is the same for all relations, so that a view has the same steps as the query. Only for joins: the
+    operators above them pass deltas on.                                               [Ahmad et al. 2012]
     """
     if (goal.form.since ^ goal.form.until).bit_count() > 1 and _is_joined(goal):
         steps = _staircase(goal.form.since, goal.form.until)
@@ -63,8 +63,8 @@ def delta_one_table_at_a_time(goal: Goal, _: Relation) -> Iterator[Found]:
 def merge_delta_of_one_table(goal: Goal, _: Relation) -> Iterator[Found]:
     """R@(v + t)  =  R@v +# ΔR(v → v + t)      t: the last table to become new on the staircase
 
-    A view that a step of another table is joined with climbs the same staircase, so it is there at each version
-    between. The last step is `merge_delta`'s. Not for versions off the staircase.      [Ahmad et al. 2012]
+    A view that a step of another table joins is maintained along the same staircase, so it exists at each version
+    between. The last step is `merge_delta`. Not for versions off the staircase.        [Ahmad et al. 2012]
     """
     if _is_joined(goal):
         for before in _before(goal):

@@ -1,1 +1,1 @@
-"""Normalization: time-free rewrites that are always good. `normalizer.py` applies them."""
+"""Normalization: time-free rewrites that are always an improvement. `normalizer.py` applies them."""

@@ -1,4 +1,4 @@
-"""Aggregates in their plainest form."""
+"""Simplification of aggregates."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from slackwater.rules.written import Written
 def count_rows_not_values(_: Written, relation: Aggregate) -> Relation | None:
     """count(x)  =  count(*)      x is never null
 
-    count leaves out nulls, and there are none. Not for distinct values, nor for a column that an outer join pads.
+    count skips NULLs, and there are none. Not for distinct values, nor for a column that an outer join pads.
     """
-    known = properties(relation.input).not_null
+    not_null = properties(relation.input).not_null
 
     def plain(call: AggregateCall) -> AggregateCall:
         if (
             call.function == "count"
             and len(call.arguments) == 1
             and not call.distinct
-            and never_null(call.arguments[0], known)
+            and never_null(call.arguments[0], not_null)
         ):
             return replace(call, arguments=())
         return call
@@ -37,7 +37,7 @@ def count_rows_not_values(_: Written, relation: Aggregate) -> Relation | None:
 def drop_needless_distinct(_: Written, relation: Aggregate) -> Relation | None:
     """max(distinct x)  =  max(x)      for every aggregate that repetition cannot sway
 
-    Not for a sum, a count or an average, which a second copy changes.
+    Not for a sum, a count or an average, which duplicates change.
     """
     calls = tuple(
         (column, replace(call, distinct=False) if call.function in DUPLICATE_BLIND else call)

@@ -1,4 +1,4 @@
-"""Constants worked out, in every operator that holds a scalar."""
+"""Constant folding, in every operator that has scalars."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from slackwater.rules.written import Written
 def fold_constants(_: Written, relation: Relation) -> Relation | None:
     """f(1 + 2)  =  f(3);  (a ∧ b) ∨ (a ∧ c)  =  a ∧ (b ∨ c)
 
-    Predicates are also factored, so that what every branch of an OR asks for becomes a conjunct of its own. A value
-    keeps its type. Not where an engine would raise (a sum beyond int) or round (a month that lacks the day), and not
-    for a random condition, which asked twice is two draws.
+    Predicates are also factored, so that a conjunct of every branch of an OR becomes a conjunct of its own. A value
+    keeps its type. Not if an engine would raise an error (a sum beyond int) or round (a month without the day), and not
+    for a random condition, which is drawn anew at each evaluation.
     """
     folded: Relation
     match relation:

@@ -1,4 +1,4 @@
-"""What is known to be empty stays empty, and takes as much with it as it can."""
+"""Elimination of empty relations."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def propagate_empty(_: Written, relation: Relation) -> Relation | None:
     """op(∅)  =  ∅      for σ, π, keyed γ, ω, limit and row copies; for ⋈ with an empty side, ⋉ and ▷ of nothing
 
     A union loses its empty branches, an outer join with an empty side pads the other. Not for an aggregate without
-    keys: it has something to say of nothing.
+    keys: it has one row even over an empty input.
     """
     match relation:
         case Filter() | Project() | Window() | Limit() | Expand() | Generate():
@@ -76,7 +76,7 @@ def _padded(kept: Relation, missing: Relation) -> Relation:
 
 def _without_empty_branches(union: Union) -> Relation | None:
     kept = [i for i, branch in enumerate(union.branches) if not is_empty(branch)]
-    # An empty branch still has a say in the type of a column.
+    # An empty branch still determines the type of a column.
     if len(kept) == len(union.branches) or union.exact != frozenset(union.names):
         return None
     if not kept:

@@ -1,6 +1,6 @@
-"""Filters move down, towards the rows they judge.
+"""Filter pushdown.
 
-A conjunct that is random or can raise stays where it was written: lower down it would see other rows.
+A conjunct that is random or can raise an error stays where it was written: lower down it would see other rows.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from slackwater.rules.written import Written
 
 
 def filtered(relation: Relation, parts: Iterable[Scalar]) -> Relation:
-    """σ over a relation, or the relation itself when there is nothing to ask."""
+    """σ over a relation, or the relation itself if there are no conjuncts."""
     predicate = conjunction(parts)
     return relation if predicate == TRUE else Filter(relation, predicate)
 
 
 def may_move(part: Scalar) -> bool:
-    """Whether a conjunct judges a row the same way wherever it stands."""
+    """Whether a conjunct gives the same result for a row wherever it is evaluated."""
     return not part.is_random and not part.can_raise
 
 
@@ -53,7 +53,7 @@ def split(predicate: Scalar, columns: Iterable[Column]) -> tuple[list[Scalar], l
 def remove_true_filter(_: Written, relation: Filter) -> Relation | None:
     """σ true R  =  R
 
-    Not for a predicate that is only never false: of an unknown one the filter keeps no row.
+    Not for a predicate that is never false but may be NULL: a filter drops rows for which it is NULL.
     """
     return relation.input if relation.predicate == TRUE else None
 
@@ -62,7 +62,7 @@ def remove_true_filter(_: Written, relation: Filter) -> Relation | None:
 def empty_false_filter(_: Written, relation: Filter) -> Relation | None:
     """σ false R  =  ∅
 
-    Nothing is true of no row; an unknown predicate keeps no row either.
+    No row satisfies it. A predicate that is always NULL keeps no row either.
     """
     return Values(relation.columns, ()) if is_never_true(relation.predicate) else None
 
@@ -71,7 +71,7 @@ def empty_false_filter(_: Written, relation: Filter) -> Relation | None:
 def merge_filters(_: Written, relation: Filter) -> Relation | None:
     """σp(σq R)  =  σ(q ∧ p) R
 
-    Not when p can raise: q has kept some rows from it.
+    Not if p can raise an error: q may have removed the rows for which it does.
     """
     assert isinstance(relation.input, Filter)
     if not may_move(relation.predicate):
@@ -84,7 +84,7 @@ def merge_filters(_: Written, relation: Filter) -> Relation | None:
 def push_filter_below_project(_: Written, relation: Filter) -> Relation | None:
     """σp(π R)  =  π(σp' R)      p' is p with each column replaced by what it stands for
 
-    Not for a conjunct over a random or raising column.
+    Not for a conjunct over a column that is random or can raise an error.
     """
     assert isinstance(relation.input, Project)
     project = relation.input
@@ -103,7 +103,7 @@ def push_filter_below_join(_: Written, relation: Filter) -> Relation | None:
     """σp(L ⋈ R)  =  σp L ⋈ R      p reads only L; likewise for R, and p over both joins the condition of an inner join
 
     A join passes left rows on unchanged, unless it pads them (full outer). The right side of a left join is padded, so
-    only the left side takes conjuncts there; of a semi or anti join nothing but left rows come out.
+    only conjuncts on the left side move there; a semi or anti join has only left columns.
     """
     assert isinstance(relation.input, Join)
     join = relation.input
@@ -125,8 +125,8 @@ def push_filter_below_join(_: Written, relation: Filter) -> Relation | None:
 def push_filter_below_aggregate(_: Written, relation: Filter) -> Relation | None:
     """σp(γ R)  =  γ(σp R)      p reads only keys
 
-    All rows of a group agree on its keys, so whole groups stay or go. Not without keys: the one group of an empty
-    input would be lost.
+    All rows of a group agree on its keys, so whole groups are kept or dropped. Not without keys: the one row of an
+    empty input would be lost.
     """
     assert isinstance(relation.input, Aggregate)
     aggregate = relation.input
@@ -141,8 +141,8 @@ def push_filter_below_aggregate(_: Written, relation: Filter) -> Relation | None
 def push_filter_below_window(_: Written, relation: Filter) -> Relation | None:
     """σp(ω R)  =  ω(σp R)      p reads only columns that every window partitions by
 
-    Then p keeps or drops whole partitions, and a window sees nothing else. Not for another column, whose rows the
-    window has counted, nor for what the window computes.
+    Then p keeps or drops whole partitions, and a window reads only its partition. Not for other columns, nor for
+    results of the window.
     """
     assert isinstance(relation.input, Window)
     window = relation.input
@@ -157,7 +157,7 @@ def push_filter_below_window(_: Written, relation: Filter) -> Relation | None:
 def push_filter_below_union(_: Written, relation: Filter) -> Relation | None:
     """σp(R ∪ S)  =  σp R ∪ σp S
 
-    Not for a column whose type differs between branches: p would judge it before it is cast.
+    Not for a column whose type differs between branches: p would be evaluated before the cast.
     """
     assert isinstance(relation.input, Union)
     union = relation.input
@@ -175,8 +175,8 @@ def push_filter_below_union(_: Written, relation: Filter) -> Relation | None:
 def push_filter_below_row_copies(_: Written, relation: Filter) -> Relation | None:
     """σp(R × copies)  =  σp R × copies      p reads only columns of R; for grouping sets and generators
 
-    Every copy of a row agrees on them. Not for an element that a generator made, nor for a grouping key, which is null
-    in the sets that leave it out.
+    All copies of a row agree on them. Not for an element of a generator, nor for a grouping key, which is NULL in the
+    sets without it.
     """
     below = relation.input
     assert isinstance(below, (Expand, Generate))
@@ -190,8 +190,8 @@ def push_filter_below_row_copies(_: Written, relation: Filter) -> Relation | Non
 def push_join_condition(_: Written, relation: Join) -> Relation | None:
     """L ⋈(p ∧ q) R  =  σp L ⋈q R      p reads only L; likewise for R
 
-    A side whose rows survive without a partner keeps its conjuncts in the condition: there they decide only whether
-    the row has a partner.
+    Conjuncts on a side whose unmatched rows are kept stay in the condition: there they decide only whether a row has a
+    partner.
     """
     left: list[Scalar] = []
     right: list[Scalar] = []

@@ -1,4 +1,4 @@
-"""Filters that follow from others: through equal columns, out of a disjunction, from what is never null."""
+"""Inferred filters: through equal columns, from a disjunction, from columns that are never NULL."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from slackwater.rules.written import Written
 
 
 def holds(part: Scalar, relation: Relation) -> bool:
-    """Whether a conjunct is known to be true of every row, as far down as a filter of it would have moved."""
+    """Whether a conjunct is known to hold for every row, also at the place to which a filter would move."""
     match relation:
         case Filter():
             return part in conjuncts(relation.predicate) or holds(part, relation.input)
         case Project():
             meant = simplify(part.substitute(relation.definitions))
-            return all(holds(each, relation.input) for each in conjuncts(meant))
+            return all(holds(conjunct, relation.input) for conjunct in conjuncts(meant))
         case Union():
             names = (relation.renaming(position) for position in range(len(relation.branches)))
             return all(holds(part.rename(n), branch) for n, branch in zip(names, relation.branches, strict=True))
@@ -56,12 +56,12 @@ def holds(part: Scalar, relation: Relation) -> bool:
 
 
 def constraints(relation: Relation) -> frozenset[Scalar]:
-    """Conjuncts known to be true of every row; worked out once and kept with the relation."""
-    known = relation.__dict__.get("_constraints")
-    if not isinstance(known, frozenset):
-        known = frozenset(_constraints(relation))
-        relation.__dict__["_constraints"] = known
-    return known
+    """Conjuncts known to hold for every row; cached on the relation."""
+    parts = relation.__dict__.get("_constraints")
+    if not isinstance(parts, frozenset):
+        parts = frozenset(_constraints(relation))
+        relation.__dict__["_constraints"] = parts
+    return parts
 
 
 def _constraints(relation: Relation) -> Iterable[Scalar]:
@@ -85,9 +85,9 @@ def _constraints(relation: Relation) -> Iterable[Scalar]:
 
 
 def _equal_across(join: Join) -> dict[Column, Column]:
-    """Columns of the left that the condition makes the same value as columns of the right.
+    """Columns of the left that the condition makes identical to columns of the right.
 
-    Not floats: 0.0 equals -0.0, and a predicate can tell them apart.
+    Not floats: 0.0 equals -0.0, and a predicate can distinguish them.
     """
     left, right = frozenset(join.left.columns), frozenset(join.right.columns)
     pairs: dict[Column, Column] = {}
@@ -99,24 +99,24 @@ def _equal_across(join: Join) -> dict[Column, Column]:
     return pairs
 
 
-def _implied(known: frozenset[Scalar], names: dict[Column, Column], target: Relation) -> list[Scalar]:
-    """What the other side's constraints say of this side, as far as it is news."""
-    found = []
-    for part in sorted(known, key=lambda p: p.text):
+def _implied(other_side: frozenset[Scalar], names: dict[Column, Column], target: Relation) -> list[Scalar]:
+    """The other side's constraints in terms of this side, without those that hold already."""
+    implied = []
+    for part in sorted(other_side, key=lambda p: p.text):
         if part.columns and part.columns <= names.keys() and may_move(part) and not column_equality(part):
             moved = part.rename(names)
             if not holds(moved, target):
-                found.append(moved)
-    return found
+                implied.append(moved)
+    return implied
 
 
 @normalizes(Join)
 def infer_filter_through_equality(_: Written, relation: Join) -> Relation | None:
     """σp L ⋈(a=b) R  =  σp L ⋈(a=b) σp[b/a] R
 
-    A right row that fails p[b/a] meets no left row that passes p. For an inner or semi join it holds both ways; for a
+    A right row that fails p[b/a] matches no left row that passes p. For an inner or semi join it holds both ways; for a
     left or anti join only from left to right, because left rows need no partner. Not for a full join, and not between
-    columns of different types or floats, where equal is not the same.
+    columns of different types or floats, where equal values may differ.
     """
     if relation.kind is JoinKind.FULL:
         return None
@@ -134,7 +134,7 @@ def infer_filter_through_equality(_: Written, relation: Join) -> Relation | None
 
 
 def _side_of(predicate: Scalar, side: Relation) -> Scalar | None:
-    """What a disjunction over several relations says of one: the disjunction of each branch's part for it."""
+    """What a disjunction over several relations implies for one: the disjunction of each branch's part for it."""
     columns = frozenset(side.columns)
     branches = disjuncts(predicate)
     if len(branches) < 2:
@@ -152,24 +152,24 @@ def _side_of(predicate: Scalar, side: Relation) -> Scalar | None:
 def infer_filter_from_disjunction(_: Written, relation: Join) -> Relation | None:
     """L ⋈((p∧q) ∨ (p'∧q')) R  =  σ(p∨p') L ⋈(…) σ(q∨q') R      p, p' read only L; q, q' only R
 
-    Each side must pass one branch's part. The condition itself stays: the parts must match up. Not where a branch says
-    nothing of the side alone, and not for joins that keep rows without a partner.
+    Each side must pass its part of one branch. The condition itself stays: both parts must be of the same branch. Not
+    if a branch has no part for the side alone, and not for joins that keep unmatched rows.
     """
     if relation.kind not in (JoinKind.INNER, JoinKind.SEMI):
         return None
     new: list[list[Scalar]] = [[], []]
     for part in conjuncts(relation.condition):
-        for side, found in zip((relation.left, relation.right), new, strict=True):
+        for side, inferred in zip((relation.left, relation.right), new, strict=True):
             implied = _side_of(part, side)
-            if implied is not None and not all(holds(each, side) for each in conjuncts(simplify(implied))):
-                found.append(implied)
+            if implied is not None and not all(holds(conjunct, side) for conjunct in conjuncts(simplify(implied))):
+                inferred.append(implied)
     if not any(new):
         return None
     return replace(relation, left=filtered(relation.left, new[0]), right=filtered(relation.right, new[1]))
 
 
 def _settled(predicate: Scalar, not_null: frozenset[Column]) -> Scalar:
-    """The predicate without null tests that never-null columns have answered."""
+    """The predicate without NULL tests of columns that are never NULL."""
     parts = []
     for part in conjuncts(predicate):
         alternatives = [
@@ -183,11 +183,11 @@ def _settled(predicate: Scalar, not_null: frozenset[Column]) -> Scalar:
 def answer_null_tests(_: Written, relation: Join) -> Relation | None:
     """(x IS NULL ∨ p)  =  p      x is never null
 
-    Makes a null-aware anti join an ordinary one where neither side has nulls. Not while one side may: a single null on
-    the right makes every answer unknown.
+    Makes a null-aware anti join an ordinary one if neither side has NULLs. Not if one side may: a single NULL on the
+    right makes the condition unknown for every row.
     """
-    known = properties(relation.left).not_null | properties(relation.right).not_null
-    settled = _settled(relation.condition, known)
+    not_null = properties(relation.left).not_null | properties(relation.right).not_null
+    settled = _settled(relation.condition, not_null)
     return replace(relation, condition=settled) if settled != relation.condition else None
 
 

@@ -1,9 +1,9 @@
-"""Normalization: rewrites that are always good, until none applies.
+"""Normalization: rewrites that are always an improvement, until none applies.
 
 `RULES` is the whole list, in the order in which they are tried on an operator. They run bottom up over the DAG; a
-relation with several readers is normalized once, by itself, and no rule looks into it from above, so sharing is kept.
-Then unread columns are pruned, which may open the way for a few rules more, and what all readers of a shared relation
-ask of it is asked below, and moves down.
+relation with several readers is normalized once, by itself, and no rule for a reader matches inside it, so sharing is
+kept. Then unread columns are pruned, which may enable more rules, and filters that all readers of a shared relation
+have in common are added to the relation and pushed down.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Trace = Callable[[Rule, Relation, Relation], None]
 
 
 def normalize(query: Query, rules: tuple[Rule, ...] = RULES, trace: Trace | None = None) -> Query:
-    """The query in normal form. `trace` hears of every firing."""
+    """The query in normal form. `trace` records every firing."""
     query = _rewritten(query, rules, trace)
     for _ in range(MOST_ROUNDS):
         asked = ask_for_all_readers(query)
@@ -56,7 +56,7 @@ def _rewritten(query: Query, rules: tuple[Rule, ...], trace: Trace | None) -> Qu
 
 
 def simplify_empties(relation: Relation) -> Relation:
-    """A relation without the parts that are known to be empty."""
+    """A relation without its empty parts."""
     return _Normalizer((*empties.RULES, *projects.RULES), None).run(relation)
 
 
@@ -83,7 +83,7 @@ class _Normalizer:
         return self.normal(root)
 
     def normal(self, relation: Relation) -> Relation:
-        """The normal form of a relation; remembered."""
+        """The normal form of a relation; cached."""
         forms: list[Relation] = []
         rewritten: set[Relation] = set()
         current = relation
@@ -93,7 +93,7 @@ class _Normalizer:
             if current in self.done:
                 break
             if current in rewritten:
-                raise InternalError(f"normalization goes in circles over {type(current).__name__}")
+                raise InternalError(f"normalization does not end on {type(current).__name__}")
             better = self._better(current)
             if better is None:
                 self.done[current] = current
@@ -106,7 +106,7 @@ class _Normalizer:
         return normal
 
     def _better(self, relation: Relation) -> Relation | None:
-        """What the first rule that applies makes of an operator whose inputs are normal."""
+        """The result of the first rule that applies to an operator whose inputs are in normal form."""
         written = Written(relation, self.shared)
         for rule in self._rules_for(type(relation)):
             if not rule.pattern.fits(relation, relation.inputs) or self._looks_into_shared(rule, relation):

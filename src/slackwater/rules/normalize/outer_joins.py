@@ -1,4 +1,4 @@
-"""Outer joins that cannot show their padding become simpler ones."""
+"""Simplification of outer joins whose padded rows are not needed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from slackwater.rules.written import Written
 
 
 def _simplified(join: Join, predicate: Scalar) -> Join | None:
-    """The join without the padded rows that a later predicate turns away."""
+    """The join without the padded rows that a later predicate rejects."""
     if join.kind not in (JoinKind.LEFT, JoinKind.FULL):
         return None
     left_needed = join.kind is JoinKind.FULL and rejects_padding(predicate, frozenset(join.left.columns))
@@ -35,8 +35,8 @@ def _simplified(join: Join, predicate: Scalar) -> Join | None:
 def simplify_outer_join_below_filter(_: Written, relation: Filter) -> Relation | None:
     """σp(L ⟕ R)  =  σp(L ⋈ R)      p is not true where R is all null
 
-    The padded rows are just those, and p turns each of them away. For ⟗, p over one side removes the other side's
-    padding. Not when p may be true of nulls: IS NULL, coalesce, one branch of an OR.        [Galindo-Legaria 94]
+    In padded rows R is all NULL, and p rejects them. For ⟗, p over one side removes the other side's padding. Not if p
+    may be true for NULLs: IS NULL, coalesce, one branch of an OR.                           [Galindo-Legaria 94]
     """
     assert isinstance(relation.input, Join)
     simpler = _simplified(relation.input, relation.predicate)
@@ -47,8 +47,8 @@ def simplify_outer_join_below_filter(_: Written, relation: Filter) -> Relation |
 def simplify_outer_join_below_join(written: Written, relation: Join) -> Relation | None:
     """(L ⟕ R) ⋈c S  =  (L ⋈ R) ⋈c S      c is not true where R is all null
 
-    A padded row finds no partner. It holds on each side whose rows need a partner to survive: not for the left of a
-    left or anti join, not below a full join.                                                [Galindo-Legaria 94]
+    A padded row has no partner. It holds on each side whose unmatched rows are dropped: not for the left of a left or
+    anti join, not below a full join.                                                        [Galindo-Legaria 94]
     """
     if relation.kind in (JoinKind.INNER, JoinKind.SEMI):
         left = _with_simpler_join(relation.left, relation.condition, written)
@@ -77,8 +77,8 @@ def _with_simpler_join(side: Relation, condition: Scalar, written: Written) -> R
 def remove_unread_left_join(_: Written, relation: Project) -> Relation | None:
     """π(L ⟕ R)  =  π L      π reads only L, and the condition reaches a key of R
 
-    Each left row comes out exactly once, with a partner or without. Not when two partners are possible, also because
-    the comparison casts the key: as numbers, '1' and '01' are one.
+    Each left row occurs exactly once, with a partner or without. Not if two partners are possible, also because the
+    comparison casts the key: as numbers, '1' and '01' are equal.
     """
     join = relation.input
     assert isinstance(join, Join)

@@ -1,4 +1,4 @@
-"""Projections merge, vanish, or give way."""
+"""Simplification of projections, and of operators that do nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from slackwater.rules.written import Written
 
 
 def _is_cheap(scalar: Scalar) -> bool:
-    """Whether writing an expression twice costs no more than writing it once."""
+    """Whether evaluating an expression twice costs no more than once."""
     return scalar.column is not None or scalar.is_literal
 
 
@@ -21,7 +21,7 @@ def _is_cheap(scalar: Scalar) -> bool:
 def merge_projects(_: Written, relation: Project) -> Relation | None:
     """π(π' R)  =  π'' R      each column replaced by what it stands for
 
-    Not where a computed value would be computed twice, or a random one drawn twice.
+    Not if a value would be computed twice, or a random one drawn twice.
     """
     below = relation.input
     assert isinstance(below, Project)
@@ -39,7 +39,7 @@ def merge_projects(_: Written, relation: Project) -> Relation | None:
 def remove_identity_project(_: Written, relation: Project) -> Relation | None:
     """π R  =  R      π keeps every column as it is
 
-    The order of columns has no meaning. Not when one is dropped, renamed or computed.
+    The order of columns has no meaning. Not if one is dropped, renamed or computed.
     """
     if set(relation.columns) != set(relation.input.columns):
         return None
@@ -64,7 +64,7 @@ def remove_unit_join(_: Written, relation: Join) -> Relation | None:
 def remove_redundant_distinct(_: Written, relation: Aggregate) -> Relation | None:
     """δ R  =  π R      R's rows are already distinct on the kept columns
 
-    They contain a key of R. Not for a union, whose branches may repeat each other, nor where a join repeats the key.
+    They contain a key of R. Not for a union, whose branches may have equal rows, nor if a join repeats the key.
     """
     if not relation.is_distinct or not relation.keys or not properties(relation.input).is_unique(relation.keys):
         return None
@@ -75,7 +75,7 @@ def remove_redundant_distinct(_: Written, relation: Aggregate) -> Relation | Non
 def ignore_duplicates_of_partners(_: Written, relation: Join) -> Relation | None:
     """L ⋉ δR  =  L ⋉ R      one partner is as good as many; for ▷ too
 
-    Not for a join that keeps its partners, and not for groups whose aggregates the condition reads.
+    Not for a join with right columns in its result, and not if the condition reads aggregates.
     """
     right = relation.right
     if relation.kind.keeps_right or not isinstance(right, Aggregate) or not right.is_distinct or not right.keys:
@@ -95,8 +95,8 @@ def _renames(project: Project, wanted: tuple[Column, ...]) -> bool:
 def flatten_union(written: Written, relation: Union) -> Relation | None:
     """(R ∪ S) ∪ T  =  R ∪ S ∪ T
 
-    A renaming projection between two unions is absorbed; one that computes stays. Not where the inner union casts its
-    branches to a type of its own, which the outer one may not do in the same way.
+    A projection between two unions is merged if it only renames. Not if the inner union casts its branches to another
+    type, which the outer one may do differently.
     """
     branches: list[Relation] = []
     sources: list[tuple[Column, ...]] = []

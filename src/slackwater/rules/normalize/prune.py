@@ -1,7 +1,7 @@
-"""Projection pruning: every operator keeps only the columns that something above it reads.
+"""Projection pruning: every operator keeps only the columns that are read above it.
 
-One walk from the root down, because a shared relation must keep what *any* of its readers needs; then one walk up
-that rebuilds what changed. Rows never change: a key, a sort column or a join column counts as read.
+One pass from the root down, because a shared relation must keep what *any* of its readers needs; then one pass up that
+rebuilds the changed operators. Rows never change: a key, a sort column or a join column counts as read.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def prune(query: Query) -> Query:
     """op(R)  =  op(π R)      π keeps the columns that op or something above it reads
 
     A column is read by a predicate, a key, a sort or the answer. Rows never change, so a key of a group or of a
-    DISTINCT stays even where nobody reads it, and an aggregate without keys keeps one call.
+    DISTINCT stays even if it is not read, and an aggregate without keys keeps one call.
     """
     root = query.relation
     order = list(root.walk())
@@ -47,19 +47,19 @@ def prune(query: Query) -> Query:
 
 
 def columns_asked(query: Query) -> Columns:
-    """What a query reads of its relation."""
+    """The columns of its relation that a query reads."""
     return frozenset(output.column for output in query.outputs) | {key.column for key in query.order}
 
 
 def columns_scanned(relation: Relation, asked: Columns) -> list[tuple[Scan, Columns]]:
-    """What is read of every table, when `asked` is read of a relation."""
+    """The columns of every table that are needed for the columns `asked` of a relation."""
     order = list(relation.walk())
     needed = _needed(order, asked)
     return [(node, frozenset(needed[id(node)])) for node in order if isinstance(node, Scan)]
 
 
 def _needed(order: list[Relation], asked: Columns) -> dict[int, set[Column]]:
-    """What is read of each of some relations, inputs first, when `asked` is read of the last."""
+    """The needed columns of each relation in `order`, inputs first, for the columns `asked` of the last."""
     needed: dict[int, set[Column]] = {id(node): set() for node in order}
     needed[id(order[-1])] |= asked
     for node in reversed(order):
@@ -69,7 +69,7 @@ def _needed(order: list[Relation], asked: Columns) -> dict[int, set[Column]]:
 
 
 def _reads(node: Relation, needed: Columns) -> tuple[Columns, ...]:
-    """What an operator reads of each input, when `needed` is read of it."""
+    """The columns of each input that an operator reads to compute its columns `needed`."""
     match node:
         case Project():
             return (frozenset[Column]().union(*(s.columns for c, s in node.items if c in needed)),)
@@ -83,8 +83,8 @@ def _reads(node: Relation, needed: Columns) -> tuple[Columns, ...]:
             positions = [i for i, name in enumerate(node.names) if name in needed]
             return tuple(frozenset(source[i] for i in positions) for source in node.sources)
         case Expand():
-            made = {copy for copy, _ in node.keys} | {node.number}
-            return ((needed - made) | node.used,)
+            computed = {copy for copy, _ in node.keys} | {node.number}
+            return ((needed - computed) | node.used,)
         case Generate():
             return ((needed - frozenset(node.names)) | node.used,)
         case Filter() | Limit():
@@ -97,7 +97,7 @@ def _reads(node: Relation, needed: Columns) -> tuple[Columns, ...]:
 
 
 def _narrowed(node: Relation, inputs: tuple[Relation, ...], needed: Columns) -> Relation:
-    """The operator over pruned inputs, without what it made for nobody."""
+    """The operator over pruned inputs, without its own unread columns."""
     match node:
         case Scan() | Filter() | Join():
             return _keeping(node.with_inputs(*inputs), needed)
@@ -120,7 +120,7 @@ def _narrowed(node: Relation, inputs: tuple[Relation, ...], needed: Columns) -> 
 
 
 def _kept_calls(node: Aggregate, needed: Columns) -> tuple[tuple[Column, AggregateCall], ...]:
-    """Without keys and calls there would be nothing to say, though there is one row to say it of."""
+    """The read calls; one call, if there would be neither keys nor calls."""
     calls = tuple(pair for pair in node.calls if pair[0] in needed)
     return calls if node.keys or calls else node.calls[:1]
 

@@ -1,7 +1,7 @@
-"""What every reader of a shared relation asks of it is asked of the relation itself.
+"""Filters that all readers of a shared relation have in common are applied to the relation itself.
 
-A filter above one reader stays there, or the relation would be shared no more (decision 6). But where each reader has
-one, no row is missed that fails them all. Like pruning, this looks at all readers at once, from the root down.
+A filter of one reader stays there, or the relation would no longer be shared (decision 6). But if each reader has one,
+a row that fails them all is not needed. Like pruning, this considers all readers at once, from the root down.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from slackwater.rules.normalize.inference import holds
 def ask_for_all_readers(query: Query) -> Query:
     """σp S, σq S  =  σp S', σq S'      S' is σ(p' ∨ q') S, p' and q' what p and q say of the same columns
 
-    S is read twice or more and stays one relation. A row that no reader lets pass is not made at all; the readers'
-    filters stay. Not where a reader has no filter, nor for conjuncts that are random or can raise.
+    S is read twice or more and stays one relation. A row that no reader keeps is not computed; the readers' filters
+    stay. Not if a reader has no filter, nor for conjuncts that are random or can raise an error.
     """
     readers: dict[int, list[Relation]] = {}
     order = list(query.relation.walk())
@@ -36,28 +36,28 @@ def ask_for_all_readers(query: Query) -> Query:
 
 
 def is_work(relation: Relation) -> bool:
-    """Whether a second reader makes a relation worth keeping whole: more than a scan, filtered and projected."""
+    """Whether a relation is worth sharing: more than a scan, filtered and projected."""
     while isinstance(relation, (Filter, Project)):
         relation = relation.input
     return not isinstance(relation, (Scan, Values))
 
 
 def _news(relation: Relation, readers: Sequence[Relation]) -> list[Scalar]:
-    """What all readers ask of a relation that is not known of its rows already.
+    """The common filters of all readers that the relation does not satisfy already.
 
-    A disjunction is asked for where every reader has it, and never made part of a larger one: what is asked for here
-    comes back as a filter of other readers, and would grow from round to round.
+    A disjunction is common only if every reader has it, and never becomes part of a larger one: the inferred filter
+    reappears at other readers, and would grow from round to round.
     """
     if len(readers) < 2 or not is_work(relation):
         return []
     asked = [_asked(reader) for reader in readers]
-    found = [part for part in asked[0] if all(part in parts for parts in asked)]
+    common = [part for part in asked[0] if all(part in parts for parts in asked)]
     tests = [[part for part in parts if len(disjuncts(part)) == 1] for parts in asked]
     for columns in dict.fromkeys(part.columns for part in tests[0]):
         branches = [_about(columns, parts) for parts in tests]
         if all(branches):
-            found += conjuncts(simplify(disjunction(conjunction(branch) for branch in branches)))
-    return [part for part in dict.fromkeys(found) if part.columns and not holds(part, relation)]
+            common += conjuncts(simplify(disjunction(conjunction(branch) for branch in branches)))
+    return [part for part in dict.fromkeys(common) if part.columns and not holds(part, relation)]
 
 
 def _asked(reader: Relation) -> list[Scalar]:

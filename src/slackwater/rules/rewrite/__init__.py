@@ -1,1 +1,1 @@
-"""Rules about whole trees: an operator with everything below it, written another way."""
+"""Rewriting rules: equal trees for an operator with everything below it."""

@@ -1,4 +1,4 @@
-"""Outer joins and what stands around them."""
+"""The order of outer joins and inner joins."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from slackwater.rules.rewrite.shapes import inner_joins, joined, without_narrowi
 def inner_joins_before_outer_join(_: Match, node: Join) -> Iterator[Relation]:
     """(L ⟕ S) ⋈ R  =  (L ⋈ R) ⟕ S      the condition of ⋈ reads only L and R
 
-    Whether a row of L meets R has nothing to do with its partners in S. Few rows of L may be left to look for them, and
-    they can be kept while S is not yet known. Not when the inner join reads S.       [Galindo-Legaria & Rosenthal 97]
+    Whether a row of L has a partner in R does not depend on S. The outer join may then have fewer left rows, and these
+    can be kept before S has arrived. Not if the inner join reads S.                  [Galindo-Legaria & Rosenthal 97]
     """
     joins = inner_joins(node) if node.kind is JoinKind.INNER else None
     for leaf in joins.leaves if joins is not None else ():

@@ -1,8 +1,8 @@
-"""An aggregate that meets the rows it was made of: one pass over them is enough.
+"""An aggregate that is joined with its own input: one pass over the input is enough.
 
 `x > (SELECT avg(y) … WHERE k = outer.k)` and `k IN (SELECT k … GROUP BY k HAVING …)` read a relation twice, once row by
-row and once group by group. Where both are the same rows, the group can stand beside each of its rows (a window), or,
-if the rows are only added up further on, in their place.
+row and once aggregated. If both read the same rows, the aggregate can be computed as a window or, if the rows are only
+aggregated further, replace the rows.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from slackwater.rules.rewrite.shapes import (
     Grouped,
     InnerJoins,
     LeafRows,
+    derived,
     grouped,
     inner_joins,
     joined,
     leaf_rows,
-    made,
     present,
     same_rows,
 )
@@ -48,8 +48,8 @@ _OVER_A_PARTITION = frozenset(("sum", "count", "min", "max", "avg"))
 class OwnInput:
     """Inner joins in which one leaf is an aggregate, by keys it is joined by, of other leaves.
 
-    `rows` are those leaves as the aggregate reads them, joined; `keys` the aggregate's keys among their columns, and
-    `inside` says what the aggregate's input calls them.
+    `rows` are those leaves as the aggregate reads them, joined; `keys` are the aggregate's keys among their columns;
+    `inside` maps columns of the aggregate's input to them.
     """
 
     joins: InnerJoins
@@ -65,9 +65,9 @@ class OwnInput:
         return tuple(leaf for leaf in self.joins.leaves if leaf is not self.leaf and leaf not in self.own)
 
     def calls(self, tag: str) -> list[tuple[Column, AggregateCall]]:
-        """The aggregate's calls over `rows`, under names of their own."""
+        """The aggregate's calls over `rows`, as new columns."""
         return [
-            (made(column, f"{tag}:{column.name}"), call_.map(lambda s: s.rename(self.inside)))
+            (derived(column, f"{tag}:{column.name}"), call_.map(lambda s: s.rename(self.inside)))
             for column, call_ in self.group.aggregate.calls
         ]
 
@@ -79,10 +79,10 @@ class OwnInput:
         return {column: scalar.substitute(values) for column, scalar in self.group.meanings.items()}
 
     def asked(self, values: Mapping[Column, Scalar]) -> list[Scalar]:
-        """The conditions with the leaf's columns as they are meant; that a key equals itself is true, since present."""
-        told = (part.substitute(values) for part in self.joins.conditions)
+        """The conditions with the leaf's columns replaced; a key's equality with itself is dropped: it is not NULL."""
+        conditions = (part.substitute(values) for part in self.joins.conditions)
         same = [equality(reference(key), reference(key)) for key in self.keys]
-        return [part for part in told if part not in same]
+        return [part for part in conditions if part not in same]
 
     def having(self, calls: list[tuple[Column, AggregateCall]]) -> list[Scalar]:
         aggregate = self.group.aggregate
@@ -92,33 +92,33 @@ class OwnInput:
 
 
 def own_inputs(joins: InnerJoins) -> Iterator[OwnInput]:
-    """Every way to see a leaf as an aggregate of others that it is joined with by all its keys."""
+    """All leaves that are aggregates of other leaves, with which they are joined by all their keys."""
     for leaf in joins.leaves:
         group = grouped(leaf)
         inner = inner_joins(group.aggregate.input) if group is not None else None
         if group is None or inner is None or len(inner.leaves) >= len(joins.leaves):
             continue
         wanted_rows = [leaf_rows(below) for below in inner.leaves]
-        found = _assigned(wanted_rows, [other for other in joins.leaves if other is not leaf])
-        if found is not None and (own := _own_input(joins, leaf, group, inner, found)) is not None:
+        pairs = _assigned(wanted_rows, [other for other in joins.leaves if other is not leaf])
+        if pairs is not None and (own := _own_input(joins, leaf, group, inner, pairs)) is not None:
             yield own
 
 
 Pair = tuple[LeafRows, Relation, LeafRows]
-"""A leaf of the aggregate's input, the leaf outside that is the same rows, and that one taken apart."""
+"""A leaf of the aggregate's input, the leaf outside with the same rows, and the rows of that leaf."""
 
 
 def _assigned(wanted_rows: list[LeafRows], leaves: list[Relation]) -> list[Pair] | None:
-    """For each source another leaf with the same rows."""
+    """For each of the wanted rows, another leaf with the same rows."""
     if not wanted_rows:
         return []
     wanted, *rest = wanted_rows
     for leaf in leaves:
-        found = leaf_rows(leaf)
-        if wanted.tests == found.tests and same_rows(wanted.rows, found.rows):
+        rows = leaf_rows(leaf)
+        if wanted.tests == rows.tests and same_rows(wanted.rows, rows.rows):
             others = _assigned(rest, [other for other in leaves if other is not leaf])
             if others is not None:
-                return [(wanted, leaf, found), *others]
+                return [(wanted, leaf, rows), *others]
     return None
 
 
@@ -127,13 +127,13 @@ def _own_input(
 ) -> OwnInput | None:
     inside: dict[Column, Column] = {}
     rebuilt: list[Relation] = []
-    for wanted, outside, found in pairs:
-        base = wanted.rows if set(wanted.rows.columns) >= set(found.names.values()) else found.rows
-        needed = dict.fromkeys((*found.names.values(), *wanted.names.values()))
+    for wanted, outside, own in pairs:
+        base = wanted.rows if set(wanted.rows.columns) >= set(own.names.values()) else own.rows
+        needed = dict.fromkeys((*own.names.values(), *wanted.names.values()))
         if not set(base.columns) >= needed.keys():
             return None
         whose = outside.columns[0].id if outside.columns else "none"
-        called = {c: found.called(c) or made(c, f"of {whose}") for c in needed}
+        called = {c: own.called(c) or derived(c, f"of {whose}") for c in needed}
         inside |= {name: called[c] for name, c in wanted.names.items()}
         tests = conjunction(sorted(wanted.tests, key=lambda part: part.text))
         rows = Filter(base, tests) if wanted.tests else base
@@ -161,36 +161,37 @@ def _is_asked(part: Scalar, joins: InnerJoins) -> bool:
 def aggregate_joined_back_as_window(_: Match, node: Join) -> Iterator[Relation]:
     """R ⋈k γk(R) ⋈ S  =  ω(by k)(R ⋈ S)      k never null; S meets R by k alone, at most once
 
-    Each row stands beside its own group, so the group can be computed where the rows are: they are read once, and only
-    those that S leaves. Other relations are joined later. Not where some key of the group is not asked for, nor where
-    the aggregate sees other rows, nor for what no window computes: a distinct count, a median. [Zuzarte et al. 2003]
+    Each row is joined with its own group, so a window can compute the aggregate: the rows are read once, and only those
+    that S keeps. Other relations are joined later. Not if the join does not use all keys of the group, nor if the
+    aggregate reads other rows, nor for functions without a window form: a distinct count, a median.
+                                                                                                [Zuzarte et al. 2003]
     """
     joins = inner_joins(node) if node.kind is JoinKind.INNER else None
     for own in own_inputs(joins) if joins is not None else ():
-        if not all(_over_a_partition(made_) for _, made_ in own.group.aggregate.calls):
+        if not all(_over_a_partition(measure) for _, measure in own.group.aggregate.calls):
             continue
         calls = own.calls("beside")
         values = own.meanings(calls)
         conditions = [*own.asked(values), *own.having(calls)]
         rows, later, conditions = _with_what_keeps_groups_whole(own, conditions)
-        windows = tuple((column, WindowCall(_as_window(made_), own.keys, ())) for column, made_ in calls)
+        windows = tuple((column, WindowCall(_as_window(measure), own.keys, ())) for column, measure in calls)
         whole = joined((Window(rows, windows), *later), conditions)
         yield Project(whole, tuple((c, values.get(c, reference(c))) for c in node.columns))
 
 
-def _over_a_partition(made_: AggregateCall) -> bool:
-    return made_.function in _OVER_A_PARTITION and not (made_.distinct or made_.order or made_.ignore_nulls)
+def _over_a_partition(measure: AggregateCall) -> bool:
+    return measure.function in _OVER_A_PARTITION and not (measure.distinct or measure.order or measure.ignore_nulls)
 
 
-def _as_window(made_: AggregateCall) -> Scalar:
-    value = made_.arguments[0] if made_.arguments else literal(1)
-    return call(made_.function, case_when(made_.filter, value, NULL) if made_.filter is not None else value)
+def _as_window(measure: AggregateCall) -> Scalar:
+    value = measure.arguments[0] if measure.arguments else literal(1)
+    return call(measure.function, case_when(measure.filter, value, NULL) if measure.filter is not None else value)
 
 
 def _with_what_keeps_groups_whole(
     own: OwnInput, conditions: list[Scalar]
 ) -> tuple[Relation, list[Relation], list[Scalar]]:
-    """Rows joined with the leaves that each row of a group meets alike, once or not at all; the rest for later."""
+    """Rows joined with leaves that keep or drop whole groups without repeating rows; and the leaves to join later."""
     rows, later = own.rows, list(own.others)
     settled = frozenset(own.keys)
     grew = True
@@ -219,8 +220,8 @@ def _with_what_keeps_groups_whole(
 def sums_by_key_in_place_of_rows(_: Match, node: Aggregate) -> Iterator[Relation]:
     """γg(R ⋈k γk(R) ⋈ S)  =  γg(γk(R) ⋈ S)      the first γk adds up what the outer γg wants of R; g reads only S and k
 
-    R's rows of one k meet the same partners, so their sums by k, which are computed anyway, can stand for them. Not for
-    a condition that tells rows of a k apart, nor for what does not merge.                   [Yan & Larson 95]
+    All rows of R with the same k have the same partners, so their sums by k, which are computed anyway, can replace
+    them. Not for a condition that distinguishes such rows, nor for functions without a merge. [Yan & Larson 95]
     """
     below = node.input
     meant: Mapping[Column, Scalar] = {}
@@ -228,9 +229,9 @@ def sums_by_key_in_place_of_rows(_: Match, node: Aggregate) -> Iterator[Relation
         meant, below = below.definitions, below.input
     joins = inner_joins(below) if node.keys and node.calls and may_go_early(node.calls) else None
     for own in own_inputs(joins) if joins is not None else ():
-        calls = tuple((column, made_.map(lambda s: s.substitute(meant))) for column, made_ in node.calls)
+        calls = tuple((column, measure.map(lambda s: s.substitute(meant))) for column, measure in node.calls)
         theirs = frozenset(own.rows.columns)
-        read = frozenset[Column]().union(*(s.columns for _, made_ in calls for s in made_.scalars))
+        read = frozenset[Column]().union(*(s.columns for _, measure in calls for s in measure.scalars))
         kept = own.calls("in place")
         values = own.meanings(kept)
         later = own.asked(values)
@@ -250,7 +251,7 @@ def sums_by_key_in_place_of_rows(_: Match, node: Aggregate) -> Iterator[Relation
 
 
 def _is_settled_inside(part: Scalar, theirs: frozenset[Column], own: OwnInput) -> bool:
-    """Whether a condition was asked of the aggregate's rows already."""
+    """Whether the aggregate's input satisfies a condition already."""
     if not part.columns <= theirs:
         return False
     inside = inner_joins(own.rows)

@@ -1,8 +1,8 @@
-"""The partners of an outer join added up by what they are met by, before they are: Beanstalk's M = γ(returns).
+"""Aggregation of an outer join's partners by the join columns, before the join: Beanstalk's M = γ(returns).
 
-Which value a pair of rows brings may depend on both sides: `if(cost IS NULL, price, -cost)` is a price of the left row
-or a cost of the right one. Told case by case, each value is of one side, under tests of one side each. So its sum over
-all partners of a left row is a sum by key, or the left row's own value as often as there are such partners.
+The value of a pair of rows may depend on both sides: `if(cost IS NULL, price, -cost)` is a price of the left row or a
+cost of the right one. Split into cases, each value is of one side, and each test reads one side. So the sum over all
+partners of a left row is a sum by key, or the left row's value times the number of such partners.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from slackwater.algebra.schema import Column
 from slackwater.rules.declare import rewrites
 from slackwater.rules.explore.split_aggregates import is_padded_to_null, met_by
 from slackwater.rules.match import Match
-from slackwater.rules.rewrite.shapes import all_true, made, may_move
+from slackwater.rules.rewrite.shapes import all_true, derived, may_move
 
 _MOST_CASES = 6
 _MOST_DIGITS = 17
-"""A decimal of no more digits stays exact when it is multiplied by a count, and so do its sums when they are added."""
+"""Decimals of at most so many digits stay exact when multiplied by a count, and so do their sums."""
 
 
 @rewrites(Aggregate)
@@ -49,9 +49,9 @@ def add_up_partners_before_outer_join(_: Match, node: Aggregate) -> Iterator[Rel
     """γk(L ⟕j R; sum x)  =  γk(L ⟕j γj(R; s := sum r, n := count); sum of s, l · n, or x over no partner)
 
     Here x is a value r of R in some cases and a value l of L in others: IF, CASE and COALESCE with tests of one side.
-    All partners of a left row are one row of γj(R), which is there just if one of them is. Keys come from L and j. Not
-    where j is a key of R, so that there is nothing to add up, nor for a test of both sides at once, nor for floats, of
-    which a sum that goes for another leaves a rest.                            [Yan & Larson 95, Ahmad et al. 2012]
+    All partners of a left row are one row of γj(R), which exists if there is any partner. Keys come from L and j. Not
+    if j is a key of R, so that there is nothing to aggregate, nor for a test that reads both sides, nor for floats, for
+    which subtracting a sum is not exact.                                       [Yan & Larson 95, Ahmad et al. 2012]
     """
     join, meant = _join_below(node)
     met, own = met_by(join) if join is not None else (None, ())
@@ -59,28 +59,28 @@ def add_up_partners_before_outer_join(_: Match, node: Aggregate) -> Iterator[Rel
         return
     named = [(key, meant.get(key, reference(key)).column) for key in node.keys]
     keys = {c: key for key, c in named if c is not None and (c in join.left.columns or c in met)}
-    calls = [(column, made_.map(lambda s: s.substitute(meant))) for column, made_ in node.calls]
+    calls = [(column, measure.map(lambda s: s.substitute(meant))) for column, measure in node.calls]
     one_row_each = properties(join.left).is_unique(keys) and all(is_padded_to_null(c, join.right) for _, c in calls)
     if len(keys) < len(node.keys) or one_row_each:
         return
     partners = _Partners(join, met)
-    sums = [(column, made_.type, value) for column, made_ in calls if (value := partners.sum_of(made_)) is not None]
+    sums = [(c, measure.type, value) for c, measure in calls if (value := partners.sum_of(measure)) is not None]
     if len(sums) < len(calls):
         return
     rows = Filter(join.right, conjunction(own)) if own else join.right
     equal = conjunction(part for part in conjuncts(join.condition) if part not in own)
     met_sums = Join(JoinKind.LEFT, join.left, Aggregate(rows, met, tuple(partners.calls.items())), equal)
-    each = {column: made(column, "over partners", kind) for column, kind, _ in sums}
-    whole = {column: made(column, "over all", kind) for column, kind, _ in sums}
-    values = Project(met_sums, (*((c, reference(c)) for c in keys), *((each[c], v) for c, _, v in sums)))
-    late = tuple((whole[c], AggregateCall("sum", (reference(each[c]),), kind)) for c, kind, _ in sums)
-    restored = [(column, _restored(reference(whole[column]), made_)) for column, made_ in calls]
+    by_row = {column: derived(column, "over partners", kind) for column, kind, _ in sums}
+    whole = {column: derived(column, "over all", kind) for column, kind, _ in sums}
+    values = Project(met_sums, (*((c, reference(c)) for c in keys), *((by_row[c], v) for c, _, v in sums)))
+    late = tuple((whole[c], AggregateCall("sum", (reference(by_row[c]),), kind)) for c, kind, _ in sums)
+    restored = [(column, _restored(reference(whole[column]), measure)) for column, measure in calls]
     items = (*((key, reference(c)) for c, key in keys.items()), *restored)
     yield Project(Aggregate(values, tuple(keys), late), items)
 
 
 def _join_below(node: Aggregate) -> tuple[Join | None, dict[Column, Scalar]]:
-    """The left join below an aggregate and its projections, and what the aggregate's columns mean there."""
+    """The left join below an aggregate and its projections, and the aggregate's columns in terms of the join."""
     below = node.input
     meant: dict[Column, Scalar] = {column: reference(column) for column in below.columns}
     while isinstance(below, Project):
@@ -90,12 +90,12 @@ def _join_below(node: Aggregate) -> tuple[Join | None, dict[Column, Scalar]]:
     return (below if isinstance(below, Join) and below.kind is JoinKind.LEFT else None), meant
 
 
-def _restored(total: Scalar, made_: AggregateCall) -> Scalar:
-    return cast(call("coalesce", total, literal(0)) if made_.function == "count" else total, made_.type)
+def _restored(total: Scalar, measure: AggregateCall) -> Scalar:
+    return cast(call("coalesce", total, literal(0)) if measure.function == "count" else total, measure.type)
 
 
 class _Partners:
-    """What is added up of the right rows that a left row meets, and sums over them in terms of it."""
+    """The aggregates of a left row's partners, and sums over all pairs in terms of them."""
 
     def __init__(self, join: Join, met: tuple[Column, ...]) -> None:
         self.calls: dict[Column, AggregateCall] = {}
@@ -104,33 +104,33 @@ class _Partners:
         self._right = frozenset(join.right.columns)
         self._present = properties(join.left).not_null | properties(join.right).not_null | frozenset(met)
 
-    def sum_of(self, made_: AggregateCall) -> Scalar | None:
-        """What a call adds up over all pairs of one left row; None where it cannot be told side by side."""
-        if made_.function not in ("sum", "count") or made_.distinct or made_.order or len(made_.arguments) > 1:
+    def sum_of(self, measure: AggregateCall) -> Scalar | None:
+        """The sum of a call over all pairs of one left row; None if it cannot be split by sides."""
+        if measure.function not in ("sum", "count") or measure.distinct or measure.order or len(measure.arguments) > 1:
             return None
-        if not made_.type.is_known or not all(may_move(scalar) for scalar in made_.scalars):
+        if not measure.type.is_known or not all(may_move(scalar) for scalar in measure.scalars):
             return None
-        found = list(_cases(made_))
-        values = [*(case.value for case in found), *(made_.arguments if made_.function == "sum" else ())]
-        if len(found) > _MOST_CASES or not all(_is_exact(value.type) for value in values):
+        cases = list(_cases(measure))
+        values = [*(case.value for case in cases), *(measure.arguments if measure.function == "sum" else ())]
+        if len(cases) > _MOST_CASES or not all(_is_exact(value.type) for value in values):
             return None
-        parts = [self._over_partners(case) for case in found if not any(map(self._is_never, case.tests))]
+        parts = [self._over_partners(case) for case in cases if not any(map(self._is_never, case.tests))]
         if any(part is None for part in parts):
             return None
-        matched = _all_of([_typed(part, made_.type) for part in parts if part is not None], made_.type)
-        return case_when(is_null(reference(self._met)), _typed(self._alone(made_), made_.type), matched)
+        matched = _all_of([_typed(part, measure.type) for part in parts if part is not None], measure.type)
+        return case_when(is_null(reference(self._met)), _typed(self._alone(measure), measure.type), matched)
 
-    def _alone(self, made_: AggregateCall) -> Scalar:
-        """What a left row without a partner brings."""
-        value = made_.arguments[0] if made_.arguments else literal(1)
-        if made_.filter is not None:
-            value = case_when(made_.filter, value, NULL)
+    def _alone(self, measure: AggregateCall) -> Scalar:
+        """The value of an unmatched left row."""
+        value = measure.arguments[0] if measure.arguments else literal(1)
+        if measure.filter is not None:
+            value = case_when(measure.filter, value, NULL)
         padded = value.substitute({c: cast(NULL, c.type) if c.type.is_known else NULL for c in self._right})
         padded = fold(padded)
-        return padded if made_.function == "sum" else case_when(is_not_null(padded), literal(1), literal(0))
+        return padded if measure.function == "sum" else case_when(is_not_null(padded), literal(1), literal(0))
 
     def _over_partners(self, case: Case) -> Scalar | None:
-        """The value added up over the partners for which it is the case; null where there are none."""
+        """The sum of a case's value over the partners that pass its tests; NULL if there are none."""
         tests = [test for test in case.tests if not self._is_never(negation(test))]
         ours = [test for test in tests if test.columns <= self._left]
         theirs = [test for test in tests if test not in ours]
@@ -145,7 +145,7 @@ class _Partners:
         return case_when(conjunction(ours), total, NULL) if ours else total
 
     def _times(self, value: Scalar, tests: list[Scalar]) -> Scalar:
-        """A left row's value for each partner that passes. A sum of ones, other than a count, is null of none."""
+        """A left row's value for each partner that passes. A sum of ones, unlike a count, is NULL without rows."""
         counted = AggregateCall("sum", (literal(1),), t.BIGINT, filter=conjunction(tests))
         times = self._part("partners", counted if tests else AggregateCall("count", (), t.BIGINT))
         return times if value == literal(1) else product(value, times)
@@ -158,24 +158,24 @@ class _Partners:
         asked = [p for p in tests if (tested := is_null_test(negation(p))) is None or tested.column not in strict]
         return self._part("total", AggregateCall("sum", (value,), t.sum_type(value.type), filter=all_true(asked)))
 
-    def _part(self, name: str, made_: AggregateCall) -> Scalar:
-        """A column of the partners' sums; equal ones are one."""
-        texts = "|".join(scalar.text for scalar in made_.scalars)
-        column = made(Column(self._met.id, name, made_.type), f"{made_.function} {texts}")
-        self.calls[column] = made_
+    def _part(self, name: str, measure: AggregateCall) -> Scalar:
+        """A column of the partners' aggregates; equal calls share one column."""
+        texts = "|".join(scalar.text for scalar in measure.scalars)
+        column = derived(Column(self._met.id, name, measure.type), f"{measure.function} {texts}")
+        self.calls[column] = measure
         return reference(column)
 
     def _is_never(self, test: Scalar) -> bool:
-        """Whether a test asks for a null that no pair has."""
+        """Whether a test requires a NULL that no pair has."""
         tested = is_null_test(test)
         return tested is not None and tested.column in self._present
 
 
-def _cases(made_: AggregateCall) -> Iterator[Case]:
-    """The cases in which a call adds something, its filter among their tests; a count adds one for each value."""
-    asked = conjuncts(made_.filter) if made_.filter is not None else ()
-    for case in cases(made_.arguments[0] if made_.arguments else literal(1)):
-        if made_.function == "count" and made_.arguments:
+def _cases(measure: AggregateCall) -> Iterator[Case]:
+    """The cases of a call's value, with its filter among the tests; a count adds one for each value."""
+    asked = conjuncts(measure.filter) if measure.filter is not None else ()
+    for case in cases(measure.arguments[0] if measure.arguments else literal(1)):
+        if measure.function == "count" and measure.arguments:
             yield Case((*asked, *case.tests, is_not_null(case.value)), literal(1))
         elif case.value != NULL:
             yield Case((*asked, *case.tests), case.value)
@@ -186,7 +186,7 @@ def _is_exact(kind: t.Type) -> bool:
 
 
 def _all_of(parts: list[Scalar], kind: t.Type) -> Scalar:
-    """The sum of what is there; null where nothing is."""
+    """The sum of the parts that are not NULL; NULL if all are."""
     if len(parts) < 2:
         return parts[0] if parts else cast(NULL, kind)
     total = reduce(addition, (call("coalesce", part, literal(0)) for part in parts))

@@ -1,4 +1,4 @@
-"""Aggregates by other keys: of rows that stand alone, and of grouping sets over finer groups."""
+"""Aggregates by other keys: groups of single rows, and grouping sets over finer groups."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _ITSELF = frozenset(("sum", "min", "max"))
 def aggregate_of_single_rows(_: Match, node: Aggregate) -> Iterator[Relation]:
     """γk R  =  π R      k has a key of R
 
-    Each group is one row: its sum is the value itself, its count one or, of a null, zero. Not for an average, whose
-    digits are the engine's own affair, nor for collections.
+    Each group is one row: its sum is the value itself, its count is one or, for a NULL, zero. Not for an average, whose
+    precision depends on the engine, nor for collections.
     """
     if not node.keys or not node.calls or not properties(node.input).is_unique(node.keys):
         return
@@ -31,7 +31,7 @@ def aggregate_of_single_rows(_: Match, node: Aggregate) -> Iterator[Relation]:
 
 
 def _of_one_row(call: AggregateCall) -> Scalar | None:
-    """What an aggregate says of a single row."""
+    """The result of an aggregate for a single row."""
     if call.order or call.ignore_nulls or not call.type.is_known or len(call.arguments) > 1:
         return None
     value = call.arguments[0] if call.arguments else literal(1)
@@ -46,8 +46,8 @@ def _of_one_row(call: AggregateCall) -> Scalar | None:
 def grouping_sets_of_finer_groups(_: Match, node: Aggregate) -> Iterator[Relation]:
     """γ(k, set)(sets R)  =  γ(k, set)(sets(γ° R))      γ° by all keys that some set keeps
 
-    Every set adds up what the finest keys have kept apart, so rows are added up by those first, unfinished, and copied
-    once for each set when they are few. Not for what does not merge, nor for calls that read a key's copy.
+    Every set merges groups of the finest keys, so rows are aggregated by these first, into partial aggregates, and the
+    fewer rows are copied for each set. Not for functions without a merge, nor for calls that read a key's copy.
                                                                                           [Gray et al. 97]
     """
     sets = node.input if isinstance(node.input, Expand) else None
@@ -66,7 +66,7 @@ def grouping_sets_of_finer_groups(_: Match, node: Aggregate) -> Iterator[Relatio
 
 
 def _is_partial(relation: Relation) -> bool:
-    """Whether rows are added up already: a projection of an aggregate."""
+    """Whether rows are aggregated already: a projection of an aggregate."""
     while isinstance(relation, Project):
         relation = relation.input
     return isinstance(relation, Aggregate)

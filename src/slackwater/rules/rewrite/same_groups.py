@@ -1,7 +1,7 @@
-"""Two aggregates by the same keys over the same rows, tested differently: one pass with conditional aggregates.
+"""Two aggregates by the same keys over the same rows with different filters: one pass with conditional aggregates.
 
-The rows are read once, each call sees those that pass its own tests, and how many there were says whether the group
-would have been there at all.
+The rows are read once, each call aggregates those that pass its own filter, and their number decides whether the group
+exists on its side.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from slackwater.rules.rewrite.shapes import (
     InnerJoins,
     LeafRows,
     all_true,
+    derived,
     grouped,
     inner_joins,
     joined,
     leaf_rows,
-    made,
     present,
     same_rows,
 )
@@ -46,7 +46,7 @@ _NULL_OF_NOTHING = frozenset(("sum", "min", "max", "avg", "count"))
 
 @dataclass(frozen=True)
 class Side:
-    """One of two aggregates: as it stands in the query, its input taken apart, and its keys among the input's rows."""
+    """One of two aggregates: with what is computed of its groups, the rows of its input, and its keys."""
 
     group: Grouped
     input: LeafRows
@@ -58,12 +58,12 @@ class Side:
 
 @dataclass(frozen=True)
 class MergedAggregates:
-    """Both aggregates as one: the rows of it, and the columns of each side in terms of it."""
+    """Both aggregates as one, and the columns of each side in terms of it."""
 
     rows: Aggregate
     meanings: tuple[Mapping[Column, Scalar], Mapping[Column, Scalar]]
     there: tuple[Scalar | None, Scalar | None]
-    """Whether the group has rows of each side, where that is a question."""
+    """Whether the group has rows of each side; None if it always has."""
 
 
 def _side(relation: Relation) -> Side | None:
@@ -72,7 +72,7 @@ def _side(relation: Relation) -> Side | None:
 
 
 def _pairs(one: Side, other: Side, joins: InnerJoins) -> bool:
-    """Whether both group the same rows by the same keys, and meet by all of them."""
+    """Whether both group the same rows by the same keys, and are joined by all of them."""
     if set(one.keys) != set(other.keys) or not same_rows(one.input.rows, other.input.rows):
         return False
     if len(set(one.keys)) < len(one.group.aggregate.keys) or any(key.type.is_floating for key in one.keys):
@@ -86,7 +86,7 @@ def _pairs(one: Side, other: Side, joins: InnerJoins) -> bool:
 
 
 def _merged(one: Side, other: Side) -> MergedAggregates | None:
-    """The one aggregate that says what both say."""
+    """One aggregate that computes both."""
     sides = (one, other)
     base = max((side.input.rows for side in sides), key=lambda rows: len(rows.columns))
     common = one.input.tests & other.input.tests
@@ -94,12 +94,12 @@ def _merged(one: Side, other: Side) -> MergedAggregates | None:
     read = {c for side in sides for c in side.input.names.values()}
     read |= {c for side in sides for part in side.input.tests for c in part.columns}
     if not set(base.columns) >= read or any(
-        made_.function not in _NULL_OF_NOTHING or made_.order or made_.ignore_nulls or made_.distinct
+        measure.function not in _NULL_OF_NOTHING or measure.order or measure.ignore_nulls or measure.distinct
         for side in sides
-        for _, made_ in side.group.aggregate.calls
+        for _, measure in side.group.aggregate.calls
     ):
         return None
-    names = {c: made(c, f"together {one.group.aggregate.columns[-1].id}") for c in sorted(read, key=lambda c: c.id)}
+    names = {c: derived(c, f"together {one.group.aggregate.columns[-1].id}") for c in sorted(read, key=lambda c: c.id)}
     asked = [part.rename(names) for part in sorted(common, key=lambda p: p.text)]
     tests = [None if part is None else part.rename(names) for part in own]
     if all(tests):
@@ -113,15 +113,15 @@ def _merged(one: Side, other: Side) -> MergedAggregates | None:
     for number, (side, test) in enumerate(zip(sides, tests, strict=True)):
         values = {k: reference(names[b]) for k, b in zip(side.group.aggregate.keys, side.keys, strict=True)}
         inside = {name: names[c] for name, c in side.input.names.items()}
-        for column, made_ in side.group.aggregate.calls:
-            mine = made_.map(lambda s, inside=inside: s.rename(inside))  # type: ignore[misc]
-            name = made(column, f"{number} together {keys[0].id}")
+        for column, measure in side.group.aggregate.calls:
+            mine = measure.map(lambda s, inside=inside: s.rename(inside))  # type: ignore[misc]
+            name = derived(column, f"{number} together {keys[0].id}")
             calls[name] = replace(mine, filter=all_true(p for p in (test, mine.filter) if p is not None))
             values[column] = reference(name)
         if test is None:
             there.append(None)
         else:
-            count = made(keys[0], f"rows of {number} {test.text}", t.BIGINT)
+            count = derived(keys[0], f"rows of {number} {test.text}", t.BIGINT)
             count = replace(count, name="row_count")
             calls[count] = AggregateCall("count", (), t.BIGINT, filter=test)
             there.append(greater(reference(count), literal(0)))
@@ -139,8 +139,8 @@ def _meant(side: Side, values: Mapping[Column, Scalar]) -> dict[Column, Scalar]:
 def aggregates_of_the_same_rows(_: Match, node: Join) -> Iterator[Relation]:
     """γk(σp R; f) ⋈k γk(σq R; g)  =  σ(n > 0, m > 0)(γk(σ(p∨q) R; f if p, g if q, n := count if p, m := count if q))
 
-    One pass computes both; a side without a test of its own needs no count. Also where other relations stand between
-    them. Not for keys that the join does not ask for, nor for calls over distinct values.
+    One pass computes both; a side without a filter of its own needs no count. Also if other relations are joined
+    between them. Not if the join does not use all keys, nor for calls over distinct values.
     """
     joins = inner_joins(node) if node.kind is JoinKind.INNER else None
     sides = [(leaf, _side(leaf)) for leaf in joins.leaves] if joins is not None else []
@@ -165,9 +165,9 @@ def aggregates_of_the_same_rows(_: Match, node: Join) -> Iterator[Relation]:
 def padded_aggregate_of_the_same_rows(_: Match, node: Join) -> Iterator[Relation]:
     """(γk(σp R; f) ⋈ S) ⟕k γk(σq R; g)  =  σ(n > 0)(γk(σ(p∨q) R; f if p, g if q, …)) ⋈ S      null where m = 0
 
-    As for the inner join: every group of the left is there already, and of no rows the aggregates that pass q say null,
-    which is what padding says. Not where more than all keys is asked, nor where something is asked or computed of
-    the right groups before they meet.
+    As for the inner join: every group of the left exists, and without rows the aggregates with filter q are NULL, like
+    padding. Not if the condition reads more than the keys, nor if the right groups are filtered or projected before the
+    join.
     """
     joins = inner_joins(node.left) if node.kind is JoinKind.LEFT else None
     other = _side(node.right) if joins is not None else None
@@ -196,21 +196,21 @@ def padded_aggregate_of_the_same_rows(_: Match, node: Join) -> Iterator[Relation
 
 
 def _or_null(value: Scalar, both: MergedAggregates, column: Column, side: Side) -> Scalar:
-    """A column of the right side: null where the group has no rows of it, or a null among its keys."""
-    known = present(both.rows.keys, both.rows)
+    """A column of the right side: NULL if the group has no rows of that side, or a NULL among its keys."""
+    not_null = present(both.rows.keys, both.rows)
     named = side.group.meanings[column].column
     call = dict(side.group.aggregate.calls).get(named) if named is not None else None
-    if not known and (both.there[1] is None or (call is not None and call.function not in ZERO_WHEN_EMPTY)):
+    if not not_null and (both.there[1] is None or (call is not None and call.function not in ZERO_WHEN_EMPTY)):
         return value
-    there = conjunction((*known, *((both.there[1],) if both.there[1] is not None else ())))
+    there = conjunction((*not_null, *((both.there[1],) if both.there[1] is not None else ())))
     return case_when(there, value, NULL)
 
 
 def _without_truisms(parts: list[Scalar], rows: Relation) -> list[Scalar]:
-    """Where both sides' keys became one, that it equals itself says only that it is not null."""
+    """Replaces equalities of a column with itself by the condition that it is not NULL."""
     same = [pair[0] for part in parts if (pair := column_equality(part)) is not None and pair[0] == pair[1]]
-    told = [part for part in parts if (pair := column_equality(part)) is None or pair[0] != pair[1]]
-    return [*told, *present(dict.fromkeys(same), rows)]
+    others = [part for part in parts if (pair := column_equality(part)) is None or pair[0] != pair[1]]
+    return [*others, *present(dict.fromkeys(same), rows)]
 
 
 RULES = (aggregates_of_the_same_rows, padded_aggregate_of_the_same_rows)

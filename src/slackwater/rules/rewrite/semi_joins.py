@@ -1,4 +1,4 @@
-"""Semi and anti joins in other words: as an inner join on a key, as a comparison with the least and the greatest."""
+"""Semi and anti joins as other operators: an inner join on a key, a comparison with minimum and maximum."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from slackwater.rules.rewrite.shapes import narrowed
 def semi_join_on_key_as_inner_join(_: Match, node: Join) -> Iterator[Relation]:
     """L ⋉ R  =  π(L ⋈ R)      the condition reaches a key of R
 
-    A row has one partner at most, so none comes twice, and whatever else the condition asks is asked of that one. As an
-    inner join it meets the joins around it. Not where two partners are possible.
+    A row has at most one partner, so no row is repeated, and other conditions apply to that partner. The inner join
+    takes part in join ordering. Not if two partners are possible.
     """
     if node.kind is JoinKind.SEMI and properties(node.right).is_unique(matched_columns(node, node.right)):
         yield Join(JoinKind.INNER, node.left, node.right, node.condition)
@@ -29,8 +29,8 @@ def semi_join_on_key_as_inner_join(_: Match, node: Join) -> Iterator[Relation]:
 def unequal_partner_by_extremes(_: Match, node: Join) -> Iterator[Relation]:
     """L ⋉(k, x≠y) R  =  π(σ(x ≠ low or x ≠ high)(L ⋈k γk(min y as low, max y as high)(R)))      for ▷ with ⟕
 
-    There is a partner with another value just if the least or the greatest one is another. One row a key is enough to
-    know, and it can be kept while rows arrive. Not for a second inequality, nor for an order in place of ≠.
+    There is a partner with a different value if and only if the minimum or the maximum differs. One row per key is
+    enough, and it can be maintained as rows arrive. Not for a second inequality, nor for < or > instead of ≠.
     """
     if node.kind not in (JoinKind.SEMI, JoinKind.ANTI):
         return
@@ -52,11 +52,11 @@ def unequal_partner_by_extremes(_: Match, node: Join) -> Iterator[Relation]:
     extremes = Aggregate(narrowed(node.right, (*keys, other)), keys, (low, high))
     differs = disjunction(negation(equality(reference(value), reference(column))) for column, _ in (low, high))
     if node.kind is JoinKind.SEMI:
-        found: Relation = Filter(Join(JoinKind.INNER, node.left, extremes, conjunction(equal)), differs)
+        filtered: Relation = Filter(Join(JoinKind.INNER, node.left, extremes, conjunction(equal)), differs)
     else:
         alone = negation(call("coalesce", differs, literal(False)))
-        found = Filter(Join(JoinKind.LEFT, node.left, extremes, conjunction(equal)), alone)
-    yield found
+        filtered = Filter(Join(JoinKind.LEFT, node.left, extremes, conjunction(equal)), alone)
+    yield filtered
 
 
 RULES = (semi_join_on_key_as_inner_join, unequal_partner_by_extremes)

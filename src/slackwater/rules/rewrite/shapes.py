@@ -1,7 +1,7 @@
-"""What rules about whole trees look for: inner joins taken apart, aggregates under what is computed of them.
+"""Tree shapes that rewriting rules match: trees of inner joins, and aggregates below filters and projections.
 
-Columns are canonical here: a column that two relations share means the same in both. So two relations that differ only
-in what they keep of their columns are the same rows, and a rename above a relation can be read through.
+Columns are canonical here: a column that two relations share has the same meaning in both. So two relations that differ
+only in the columns they keep have the same rows, and renaming projections can be skipped.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from slackwater.algebra.schema import Column, ColumnId
 from slackwater.algebra.types import Type
 
 
-def made(column: Column, meaning: str, kind: Type | None = None) -> Column:
-    """A column of its own, named after what it is made of; people go on reading the name it had."""
+def derived(column: Column, meaning: str, kind: Type | None = None) -> Column:
+    """A new column whose id is derived from another column and a meaning; its name stays the same."""
     digest = blake2s(f"{column.id}|{meaning}".encode(), digest_size=5).hexdigest()
     return Column(ColumnId(f"made:{digest}"), column.name, kind or column.type)
 
 
 def narrowed(relation: Relation, columns: Iterable[Column]) -> Relation:
-    """The relation with these of its columns only."""
+    """The relation with only these columns."""
     kept = tuple(columns)
     if set(relation.columns) == set(kept):
         return relation
@@ -34,7 +34,7 @@ def narrowed(relation: Relation, columns: Iterable[Column]) -> Relation:
 
 
 def without_narrowing(relation: Relation) -> Relation:
-    """What a relation is below projections that only drop columns."""
+    """The relation below projections that only drop columns."""
     while isinstance(relation, Project) and _keeps(relation):
         relation = relation.input
     return relation
@@ -50,7 +50,7 @@ def _keeps(relation: Relation) -> bool:
 
 @dataclass(frozen=True)
 class InnerJoins:
-    """A tree of inner joins taken apart: what is joined, under which conditions, and the columns that are kept."""
+    """A tree of inner joins: its leaves, its conditions, and the columns that it keeps."""
 
     leaves: tuple[Relation, ...]
     conditions: tuple[Scalar, ...]
@@ -58,21 +58,21 @@ class InnerJoins:
 
     @cached_property
     def classes(self) -> dict[Column, frozenset[Column]]:
-        """Columns that the conditions make the same value. Not floats: 0.0 equals -0.0."""
-        found: dict[Column, frozenset[Column]] = {}
+        """Columns that the conditions make identical. Not floats: 0.0 equals -0.0."""
+        classes: dict[Column, frozenset[Column]] = {}
         for part in self.conditions:
             pair = column_equality(part)
             if pair is not None and pair[0].type == pair[1].type and not pair[0].type.is_floating:
-                both = found.get(pair[0], frozenset(pair[:1])) | found.get(pair[1], frozenset(pair[1:]))
-                found.update(dict.fromkeys(both, both))
-        return found
+                both = classes.get(pair[0], frozenset(pair[:1])) | classes.get(pair[1], frozenset(pair[1:]))
+                classes.update(dict.fromkeys(both, both))
+        return classes
 
     def same_value(self, one: Column, other: Column) -> bool:
         return one == other or other in self.classes.get(one, ())
 
 
 def inner_joins(relation: Relation) -> InnerJoins | None:
-    """The inner joins that a relation is, seen through filters and projections that only drop columns."""
+    """The inner joins of a relation, through filters and projections that only drop columns."""
     leaves: list[Relation] = []
     conditions: list[Scalar] = []
 
@@ -92,14 +92,14 @@ def inner_joins(relation: Relation) -> InnerJoins | None:
 
     visit(relation)
     owned = [column for leaf in leaves for column in leaf.columns]
-    known = frozenset(owned)
-    if len(known) < len(owned) or not all(may_move(p) and p.columns <= known for p in conditions):
+    columns = frozenset(owned)
+    if len(columns) < len(owned) or not all(may_move(p) and p.columns <= columns for p in conditions):
         return None
     return InnerJoins(tuple(leaves), tuple(dict.fromkeys(conditions)), relation.columns)
 
 
 def joined(leaves: Iterable[Relation], conditions: Iterable[Scalar]) -> Relation:
-    """Leaves joined one after the other, next those that a condition connects, each condition as early as it can be."""
+    """Leaves joined one after the other, connected ones first; each condition is applied as early as possible."""
     first, *rest = leaves
     left = list(dict.fromkeys(conditions))
     current = _passing(first, left)
@@ -127,7 +127,7 @@ def _passing(relation: Relation, conditions: list[Scalar]) -> Relation:
 
 @dataclass(frozen=True)
 class Grouped:
-    """An aggregate under what is asked and computed of its groups."""
+    """An aggregate below filters and projections of its groups."""
 
     aggregate: Aggregate
     meanings: Mapping[Column, Scalar]
@@ -135,16 +135,16 @@ class Grouped:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing is asked or computed of the groups: columns are only kept and renamed."""
+        """Whether the groups are not filtered and their columns only kept and renamed."""
         return not self.having and all(scalar.column is not None for scalar in self.meanings.values())
 
     def named(self, key: Column) -> tuple[Column, ...]:
-        """What a key of the aggregate is called above."""
+        """The columns above that are a key of the aggregate."""
         return tuple(column for column, scalar in self.meanings.items() if scalar.column == key)
 
 
 def grouped(relation: Relation) -> Grouped | None:
-    """The aggregate with keys that a relation is, under filters and projections."""
+    """The aggregate with keys below a relation's filters and projections."""
     meanings = {column: reference(column) for column in relation.columns}
     having: list[Scalar] = []
     while isinstance(relation, (Project, Filter)):
@@ -164,7 +164,7 @@ def grouped(relation: Relation) -> Grouped | None:
 
 @dataclass(frozen=True)
 class LeafRows:
-    """A leaf as rows of a relation that pass some tests, under names of its own."""
+    """A leaf as filtered rows of a relation, with its own column names."""
 
     rows: Relation
     tests: frozenset[Scalar]
@@ -172,12 +172,12 @@ class LeafRows:
     """From the leaf's columns to those of the rows."""
 
     def called(self, column: Column) -> Column | None:
-        """What a column of the rows is called in the leaf."""
+        """The leaf's column for a column of the rows."""
         return next((name for name, source in self.names.items() if source == column), None)
 
 
 def leaf_rows(leaf: Relation) -> LeafRows:
-    """A leaf without its renamings and filters."""
+    """The rows of a leaf below its projections and filters."""
     names = {column: column for column in leaf.columns}
     tests: list[Scalar] = []
     while isinstance(leaf, (Project, Filter)):
@@ -199,7 +199,7 @@ def leaf_rows(leaf: Relation) -> LeafRows:
 
 
 def same_rows(one: Relation, other: Relation) -> bool:
-    """Whether two relations have the same rows, up to columns that only one of them keeps."""
+    """Whether two relations have the same rows, apart from columns that only one of them keeps."""
     one, other = without_narrowing(one), without_narrowing(other)
     if one == other:
         return True
@@ -213,12 +213,12 @@ def same_rows(one: Relation, other: Relation) -> bool:
 
 
 def present(columns: Iterable[Column], relation: Relation) -> tuple[Scalar, ...]:
-    """That columns are not null, as far as it is not known: what an equality with them has asked."""
-    known = properties(relation).not_null
-    return tuple(is_not_null(reference(column)) for column in columns if column not in known)
+    """IS NOT NULL conditions for columns that may be NULL, which an equality with them implied."""
+    not_null = properties(relation).not_null
+    return tuple(is_not_null(reference(column)) for column in columns if column not in not_null)
 
 
 def all_true(parts: Iterable[Scalar]) -> Scalar | None:
-    """A conjunction, or None where there is nothing to ask."""
+    """A conjunction, or None if there are no parts."""
     predicate = conjunction(parts)
     return None if predicate == TRUE else predicate
