@@ -90,14 +90,15 @@ def optimum(chooser: Chooser, seconds: float = 60.0) -> Optimum:
     computed: list[dict[int, float]] = []
     for number, node in enumerate(space.nodes):
         ways: dict[int, float] = {}
-        for way, own in zip(node.ways, chooser.own[number], strict=False):
+        for position, way in enumerate(node.ways):
+            own = chooser.own(number, position)
             column = program.column(amount(own) / unit)
             ways[column] = 1.0
             for source in way.inputs:
                 reads[source][column] = reads[source].get(column, 0.0) + 1.0
         computed.append(ways)
     in_place = [
-        program.column(0.0 if node.ways else amount(chooser.own[number][0]) / unit)
+        program.column(0.0 if node.ways else amount(chooser.own(number, 0)) / unit)
         for number, node in enumerate(space.nodes)
     ]
     saved = {

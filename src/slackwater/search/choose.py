@@ -93,17 +93,16 @@ class Chooser:
         self.shared: set[int] = set()
         self.barred: set[int] = set()
         """Nodes that may not be saved, to see what saving them is worth."""
-        at = scale(objective, space.timeline.last)
+        self._at = at = scale(objective, space.timeline.last)
         self.zero: Cost = at(1, 0.0)
         runs = [node.key[1] for node in space.nodes]
         self.save: list[Cost] = [at(run, node.save) for run, node in zip(runs, space.nodes, strict=True)]
         self.load: list[Cost] = [at(run, node.load) for run, node in zip(runs, space.nodes, strict=True)]
-        self.own: list[list[Cost]] = [
-            [at(run, way.own) for way in node.ways] or [at(run, node.own)]
+        self._ways: list[list[tuple[Cost | None, tuple[int, ...]]]] = [
+            [(None, way.inputs) for way in node.ways] or [(at(run, node.own), ())]
             for run, node in zip(runs, space.nodes, strict=True)
         ]
-        self._inputs = [[way.inputs for way in node.ways] or [()] for node in space.nodes]
-        self._ways = [list(zip(own, inputs, strict=True)) for own, inputs in zip(self.own, self._inputs, strict=True)]
+        """The price of each way without its inputs, where one was asked for, and its inputs."""
         self.best: list[Cost] = [self.zero] * len(space)
         """The cost to compute a node."""
         self.supply: list[Cost] = [self.zero] * len(space)
@@ -135,11 +134,14 @@ class Chooser:
     def _computed_costs(self, number: int) -> _Costs:
         """The costs of a node from those of its inputs. (Sharing spends most of its time here.)"""
         supply, cheapest, taken = self.supply, None, 0
-        for position, (price, inputs) in enumerate(self._ways[number]):
+        for position, (own, inputs) in enumerate(self._ways[number]):
+            price = self.zero
             for source in inputs:
                 price = price + supply[source]
-            if cheapest is None or price < cheapest:
-                cheapest, taken = price, position
+            if cheapest is None or price < cheapest:  # else it is dearer by its inputs alone
+                price = price + (own if own is not None else self.own(number, position))
+                if cheapest is None or price < cheapest:
+                    cheapest, taken = price, position
         assert cheapest is not None
         if number in self.shared:
             return cheapest, self.load[number], taken, number
@@ -149,6 +151,15 @@ class Chooser:
                 if kept < least:
                     least, supplier = kept, earlier
         return cheapest, least, taken, supplier
+
+    def own(self, number: int, position: int) -> Cost:
+        """The cost of one of a node's ways without its inputs, at the price of the node's run."""
+        own, inputs = self._ways[number][position]
+        if own is None:
+            node = self.space.nodes[number]
+            own = self._at(node.key[1], node.ways[position].own)
+            self._ways[number][position] = own, inputs
+        return own
 
     def _costs(self, number: int) -> _Costs:
         return self.best[number], self.supply[number], self._way[number], self._supplier[number]
@@ -256,7 +267,7 @@ class Chooser:
         waiting = list(uses)
         while waiting:
             number = waiting.pop()
-            for source in self._inputs[number][self._way[number]]:
+            for source in self._ways[number][self._way[number]][1]:
                 supplier = self._supplier[source]
                 if supplier != source:
                     kept.add(supplier)
@@ -282,7 +293,7 @@ class Chooser:
                 kept = 0.0 if earlier in self.shared else best[earlier] + save[earlier]
                 computed[earlier] = min(computed[earlier], read[number] + kept + load[number] - supply[number])
             for own, inputs in self._ways[number]:
-                price = amount(own) + sum(supply[source] for source in inputs)
+                price = (0.0 if own is None else amount(own)) + sum(supply[source] for source in inputs)
                 for source in inputs:
                     read[source] = min(read[source], more + price - best[number])
         return read
@@ -297,7 +308,8 @@ class Chooser:
         """The cheapest way to load changing rows of an earlier run somewhere below a root, node by node."""
         cheapest: dict[int, tuple[Cost, Forced]] = {}
         for number in range(root + 1):
-            for way, price in zip(self.space[number].ways, self.own[number], strict=False):
+            for position, way in enumerate(self.space[number].ways):
+                price = self.own(number, position)
                 for source in way.inputs:
                     for cost, supplier in self._keeping_supplies(source, cheapest):
                         whole = price + cost

@@ -131,7 +131,7 @@ def clearly_less(one: Cost, other: Cost, slack: float = 1e-9) -> bool:
 def early_is_best(objective: Objective) -> bool:
     """Whether work at a later run never costs less: the condition of Theorem 6.3 of Beanstalk."""
     if isinstance(objective, WeightedSum):
-        return all(early < late for early, late in zip(objective.weights, objective.weights[1:], strict=False))
+        return all(early <= late for early, late in zip(objective.weights, objective.weights[1:], strict=False))
     return isinstance(objective, LastRunFirst)
 
 

@@ -10,8 +10,9 @@ nodes: there a cell is computed at most `LAG` runs later, and after that loaded 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 
 from slackwater.algebra.relation import Relation
@@ -60,12 +61,17 @@ def shortened(timeline: Timeline, start: Start) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class PricedAlternative:
-    """One alternative for a node: its cost without inputs, and the nodes whose cells it reads."""
+    """One alternative for a node, and the nodes whose cells it reads. Its price is worked out when it is asked for."""
 
     alternative: Alternative
     tree: Relation
-    own: float
     inputs: tuple[int, ...]
+    price: Callable[[Relation], float] = field(repr=False)
+
+    @property
+    def own(self) -> float:
+        """Its cost without inputs."""
+        return self.price(self.tree)
 
 
 @dataclass(slots=True)
@@ -181,11 +187,11 @@ class Space:
     def _ways(self, cell: Cell, run: int) -> Iterator[PricedAlternative]:
         if self.cells.is_at_hand(cell):
             return
+        price = partial(self.prices.expression, interval=cell.interval, assumption=self.scope.assumption)
         for alternative in self.cells.ways(cell):
             if self.scope.batch and not alternative.flags.makes_batch:
                 continue
             tree = self.cells.instance(alternative, cell.interval)
             inputs = [self._visit(source, run) for source in self.cells.inputs(tree, cell.interval)]
             if None not in inputs:
-                price = self.prices.expression(tree, cell.interval, self.scope.assumption)
-                yield PricedAlternative(alternative, tree, price, tuple(n for n in inputs if n is not None))
+                yield PricedAlternative(alternative, tree, tuple(n for n in inputs if n is not None), price)
