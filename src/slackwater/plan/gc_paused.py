@@ -13,11 +13,17 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """No garbage collection inside; afterwards the collector is enabled if it was before."""
+    """No garbage collection inside; afterwards the collector is enabled if it was before.
+
+    What was created inside then counts as old, so that the next collection does not traverse it at once.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_on:
+            if not gc.get_freeze_count():  # else a caller keeps objects frozen
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
