@@ -10,7 +10,7 @@ from tests.golden.cells import Cell
 from tests.golden.datasets import connections
 
 from slackwater.algebra.relation import Query
-from slackwater.algebra.schema import TableSchema
+from slackwater.algebra.schema import KeyReference, TableSchema
 from slackwater.compile.step_text import step_sql
 from slackwater.plan.plan import Plan, Purpose
 from slackwater.simulation.tables import SETTINGS
@@ -51,6 +51,7 @@ class _Arriving:
         self.timeline = timeline
         self.given = {t: given.execute(f"SELECT * FROM {t.name}").fetchall() for t in cell.world.catalog}
         self.present: dict[str, list[Row]] = {}
+        self.come: dict[str, list[Row]] = {}
         self.types = {
             t: [f'"{row[0]}" {row[1]}' for row in given.execute(f"DESCRIBE {t.name}").fetchall()]
             for t in cell.world.catalog
@@ -67,8 +68,9 @@ class _Arriving:
                 if run == 1:
                     self._create(table, table.name, rows)
                 continue
-            share = len(rows) if run == self.timeline.last else self.random.randint(0, len(rows))
-            come, self.given[table] = rows[:share], rows[share:]
+            come = self._coming(table, rows, run)
+            self.given[table] = rows[len(come) :]
+            self.come[table.name] = come
             before = self.present[table.name]
             gone = self.random.sample(before, self.random.randint(0, len(before))) if not table.append_only else []
             after = list(before)
@@ -83,6 +85,22 @@ class _Arriving:
                 self._create(table, change_name(table.name, run), signed, f"{WEIGHT.name} BIGINT")
             self._create(table, snapshot_name(table.name, run), after)
             self.connection.execute(f'CREATE OR REPLACE VIEW "{table.name}" AS FROM "{snapshot_name(table.name, run)}"')
+
+    def _coming(self, table: TableSchema, rows: list[Row], run: int) -> list[Row]:
+        """The first of the rows that are left; rows that arrive with others are put first, and no others come."""
+        if not table.arrives_with:
+            share = len(rows) if run == self.timeline.last else self.random.randint(0, len(rows))
+            return rows[:share]
+        names = table.column_names()
+        come = [row for row in rows if all(self._is_new(row[names.index(r.column)], r) for r in table.arrives_with)]
+        rows[:] = [*come, *(row for row in rows if row not in come)]
+        return come
+
+    def _is_new(self, value: object, reference: KeyReference) -> bool:
+        """Whether a row with this key arrives in this run; tables that are referred to are listed first."""
+        other = next(table for table in self.given if table.name == reference.table)
+        key = other.column_names().index(other.reference_key or "")
+        return any(row[key] == value for row in self.come[reference.table])
 
     def _create(self, table: TableSchema, name: str, rows: list[Row], *more: str) -> None:
         columns = [*self.types[table], *more]

@@ -4,6 +4,7 @@
     sales(id int key, cat string, price double not null)    rows=7  arrives 14:00=4 24:00=3  distinct (cat=2)
     stores(region int, number int, key(region, number))     static
     stock(item int, number int)                             arrives 14:00=90 24:00=10-5~2
+    lines(id int not null with sales, piece int)            arrives 14:00=9 24:00=3
     ----
 
     data
@@ -29,6 +30,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from slackwater.algebra.schema import KeyReference
 from slackwater.catalog.table import Catalog, table
 
 RULE = "----"
@@ -163,16 +165,21 @@ def _catalog(lines: list[str]) -> World:
         inner, after = _balanced(rest)
         columns: dict[str, str] = {}
         keys: list[list[str]] = []
+        references: list[KeyReference] = []
         for entry in _split(inner):
             if entry.startswith(("key(", "key (")):
                 keys.append([part.strip() for part in entry.partition("(")[2].rstrip(")").split(",")])
                 continue
             column, _, written = entry.partition(" ")
+            written, _, referred = written.partition(" with ")
+            if referred:
+                references.append(KeyReference(column, referred))
             if written.endswith(" key"):
                 keys.append([column])
             columns[column] = written.removesuffix(" key")
         note = _note(after)
         schema = table(name.strip(), columns, keys=keys, changing="static" not in after.split())
+        schema = replace(schema, arrives_with=tuple(references))
         tables.append(replace(schema, append_only=not (note.leaves or note.updates or "feed" in after.split())))
         notes[name.strip()] = note
     return World(Catalog.of(tables), notes)

@@ -7,7 +7,7 @@ A key is a set of columns no two rows share; the empty key says "at most one row
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from itertools import product
 
@@ -48,6 +48,14 @@ class Dependency:
 
 
 @dataclass(frozen=True, slots=True)
+class ArrivalKey:
+    """A column with values of a table's key; rows with a value arrive in the run that brings the table's row."""
+
+    column: Column
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
 class Properties:
     """The logical properties of one relation."""
 
@@ -57,6 +65,8 @@ class Properties:
     changing_tables: frozenset[str]
     monotone: bool
     """Whether inserts below can only cause inserts here."""
+    arrives_by: frozenset[ArrivalKey] = frozenset()
+    """Columns whose values arrive once: all rows with a value arrive in one run and stay as they are."""
 
     @property
     def at_most_one_row(self) -> bool:
@@ -137,7 +147,17 @@ def _(relation: Scan) -> Properties:
     keys = tuple(frozenset(by_name[name] for name in key) for key in relation.table.keys)
     dependencies = tuple(Dependency(key, frozenset(relation.columns)) for key in keys)
     tables = frozenset((relation.table.name,)) if relation.table.changing else frozenset[str]()
-    return Properties(not_null, keys, dependencies, tables, monotone=True)
+    return Properties(not_null, keys, dependencies, tables, monotone=True, arrives_by=_arriving(relation))
+
+
+def _arriving(relation: Scan) -> frozenset[ArrivalKey]:
+    """The keys of a table of which rows only arrive, and its references to rows that arrive with its own."""
+    table = relation.table
+    if not table.changing or not table.append_only:
+        return frozenset()
+    by_name = {f.name: column for f, column in zip(table.fields, relation.columns, strict=True)}
+    own = [] if table.reference_key is None else [ArrivalKey(by_name[table.reference_key], table.name)]
+    return frozenset((*own, *(ArrivalKey(by_name[r.column], r.table) for r in table.arrives_with)))
 
 
 @derive.register
@@ -160,6 +180,7 @@ def _(relation: Filter) -> Properties:
             dependencies,
             below.changing_tables,
             below.monotone and not relation.predicate.is_random,
+            below.arrives_by if not relation.predicate.is_random else frozenset(),
         )
     )
 
@@ -187,8 +208,18 @@ def _(relation: Project) -> Properties:
     every = frozenset(relation.columns)
     dependencies += [Dependency(key, every) for key in keys]
     not_null = frozenset(c for c, scalar in relation.items if never_null(scalar, below.not_null))
-    monotone = below.monotone and not any(scalar.is_random for _, scalar in relation.items)
-    return Properties(not_null, keys, tuple(dict.fromkeys(dependencies)), below.changing_tables, monotone)
+    is_random = any(scalar.is_random for _, scalar in relation.items)
+    arriving = frozenset(
+        replace(each, column=column) for each in below.arrives_by for column in new_names.get(each.column, ())
+    )
+    return Properties(
+        not_null,
+        keys,
+        tuple(dict.fromkeys(dependencies)),
+        below.changing_tables,
+        below.monotone and not is_random,
+        frozenset() if is_random else arriving,
+    )
 
 
 @derive.register
@@ -204,13 +235,15 @@ def _(relation: Join) -> Properties:
             semi = relation.kind is JoinKind.SEMI
             not_null = left.not_null | (rejected & left_columns if semi else NO_COLUMNS)
             monotone = left.monotone and (right.monotone if semi else right_settled)
-            return Properties(not_null, left.keys, left.dependencies, tables, monotone)
+            return Properties(not_null, left.keys, left.dependencies, tables, monotone, joined_arrivals(relation))
         case JoinKind.INNER:
             dependencies = left.dependencies + right.dependencies + equal
             keys = _join_keys(relation, both_ways=True)
             not_null = left.not_null | right.not_null | rejected & (left_columns | right_columns)
             return _with_reduced_keys(
-                Properties(not_null, keys, dependencies, tables, left.monotone and right.monotone)
+                Properties(
+                    not_null, keys, dependencies, tables, left.monotone and right.monotone, joined_arrivals(relation)
+                )
             )
         case JoinKind.LEFT:
             safe = tuple(d for d in right.dependencies if d.determinant and d.determinant <= right.not_null)
@@ -220,6 +253,7 @@ def _(relation: Join) -> Properties:
                 left.dependencies + safe,
                 tables,
                 left.monotone and right_settled,
+                joined_arrivals(relation),
             )
         case JoinKind.FULL:
             keys = tuple(
@@ -243,7 +277,14 @@ def _(relation: Aggregate) -> Properties:
     monotone = not below.changing_tables or (relation.is_distinct and below.monotone)
     own = (Dependency(key, frozenset(relation.columns)),)
     return _with_reduced_keys(
-        Properties((below.not_null & key) | counts, (key,), inherited + own, below.changing_tables, monotone)
+        Properties(
+            (below.not_null & key) | counts,
+            (key,),
+            inherited + own,
+            below.changing_tables,
+            monotone,
+            frozenset(each for each in below.arrives_by if each.column in key),
+        )
     )
 
 
@@ -270,8 +311,16 @@ def _(relation: Window) -> Properties:
     ]
     keys = _few((*below.keys, *numbers))
     dependencies = below.dependencies + tuple(Dependency(key, frozenset(relation.columns)) for key in keys)
+    in_partition = frozenset(
+        each for each in below.arrives_by if all(each.column in call.partition for _, call in relation.calls)
+    )
     return Properties(
-        below.not_null | counts, keys, dependencies, below.changing_tables, monotone=not below.changing_tables
+        below.not_null | counts,
+        keys,
+        dependencies,
+        below.changing_tables,
+        not below.changing_tables,
+        in_partition,
     )
 
 
@@ -284,7 +333,18 @@ def _(relation: Union) -> Properties:
         if all(s[position] in p.not_null for s, p in zip(relation.sources, below, strict=True))
     )
     tables = frozenset[str]().union(*(p.changing_tables for p in below))
-    return Properties(not_null, (), (), tables, all(p.monotone for p in below))
+    arriving = [
+        frozenset(
+            replace(each, column=name)
+            for each in known.arrives_by
+            for name, source in zip(relation.names, sources, strict=True)
+            if each.column == source
+        )
+        for sources, known in zip(relation.sources, below, strict=True)
+        if known.changing_tables
+    ]
+    arrives_by = frozenset[ArrivalKey].intersection(*arriving) if arriving else frozenset[ArrivalKey]()
+    return Properties(not_null, (), (), tables, all(p.monotone for p in below), arrives_by)
 
 
 @derive.register
@@ -301,6 +361,35 @@ def _(relation: Generate) -> Properties:
     below = properties(relation.input)
     dependencies = tuple(Dependency(d.determinant, d.dependent - frozenset(relation.names)) for d in below.dependencies)
     return Properties(below.not_null, (), dependencies, below.changing_tables, below.monotone)
+
+
+def joined_arrivals(join: Join) -> frozenset[ArrivalKey]:
+    """By which columns a join's rows arrive: those of the side that changes, or on which both sides arrive together."""
+    left, right = properties(join.left), properties(join.right)
+    if join.kind is JoinKind.FULL or join.condition.is_random:
+        return frozenset()
+    if not right.changing_tables:
+        return left.arrives_by
+    if not left.changing_tables:
+        return right.arrives_by if join.kind is JoinKind.INNER else frozenset()
+    together = arriving_together(join)
+    ones = frozenset(one for one, _ in together)
+    return ones | frozenset(other for _, other in together) if join.kind is JoinKind.INNER else ones
+
+
+def arriving_together(join: Join) -> list[tuple[ArrivalKey, ArrivalKey]]:
+    """The columns that a join compares for equality and by which both sides arrive: rows that match arrive together."""
+    left, right = properties(join.left), properties(join.right)
+    pairs: list[tuple[ArrivalKey, ArrivalKey]] = []
+    for part in conjuncts(join.condition):
+        if (equal := column_equality(part)) is None or not keeps_apart(equal[0].type, equal[1].type):
+            continue
+        for one in left.arrives_by:
+            for other in right.arrives_by:
+                compared = {one.column, other.column} == set(equal) and keeps_apart(equal[1].type, equal[0].type)
+                if compared and one.table == other.table:
+                    pairs.append((one, other))
+    return pairs
 
 
 def _equalities(predicate: Scalar) -> Iterable[Dependency]:
@@ -353,7 +442,7 @@ def _with_reduced_keys(known: Properties) -> Properties:
             if column in known.closure(rest):
                 small = rest
         reduced.append(small)
-    return Properties(known.not_null, _few(reduced), known.dependencies, known.changing_tables, known.monotone)
+    return replace(known, keys=_few(reduced))
 
 
 def _few(keys: Iterable[Columns]) -> tuple[Columns, ...]:

@@ -38,11 +38,20 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyReference:
+    """A column that holds values of another table's key."""
+
+    column: str
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
 class TableSchema:
     """What is known of a base table without looking at its data.
 
     `keys` are sets of column names that identify a row. `changing` says whether rows may still arrive, change or go
-    during the schedule; a static table has no version. `append_only` promises that rows only arrive.
+    during the schedule; a static table has no version. `append_only` promises that rows only arrive. `arrives_with`
+    names columns whose values are keys of rows that arrive in the same run: a line comes with its order.
     """
 
     name: str
@@ -50,6 +59,12 @@ class TableSchema:
     keys: tuple[frozenset[str], ...] = ()
     changing: bool = True
     append_only: bool = True
+    arrives_with: tuple[KeyReference, ...] = ()
+
+    @property
+    def reference_key(self) -> str | None:
+        """The column by whose values other tables refer to rows of this one: the first key of one column."""
+        return next((name for key in self.keys if len(key) == 1 for name in key), None)
 
     def column_names(self) -> list[str]:
         return [f.name for f in self.fields]

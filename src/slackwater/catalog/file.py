@@ -18,12 +18,12 @@ arrivals.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from slackwater.algebra.predicates import constant_of
-from slackwater.algebra.schema import TableSchema
+from slackwater.algebra.schema import KeyReference, TableSchema
 from slackwater.algebra.types import DATE, Type
 from slackwater.catalog.quantiles import Bounds
 from slackwater.catalog.stated_sizes import StatedSizes, statistics
@@ -32,7 +32,10 @@ from slackwater.catalog.table import Catalog, table
 from slackwater.errors import Place, UserError, did_you_mean
 from slackwater.json_text import read_json
 
-ENTRIES = ("columns", "keys", "changing", "changes", "rows", "arrives", "distinct", "nulls", "frequent", "bounds")
+ENTRIES = (
+    *("columns", "keys", "changing", "changes", "with"),
+    *("rows", "arrives", "distinct", "nulls", "frequent", "bounds"),
+)
 CHANGES = ("append", "feed", "upserts")
 COUNTS = ("inserts", "updates", "deletes")
 EXAMPLE = '{"sales": {"columns": {"price": "double"}, "keys": [["id"]], "changing": true}}'
@@ -99,7 +102,17 @@ class _Entry:
             made = table(self.name, self.columns, keys=self._keys(), changing=changing)
         except UserError as error:
             raise UserError(error.message, place=self.place, hint=error.hint) from None
-        return replace(made, append_only=changes == "append")
+        return replace(made, append_only=changes == "append", arrives_with=tuple(self._references()))
+
+    def _references(self) -> Iterator[KeyReference]:
+        """Columns with keys of rows that arrive in the same run, by the table they refer to."""
+        for name, columns in self._object("with"):
+            column = columns[0] if isinstance(columns, list) and len(columns) == 1 else None
+            if column not in self.columns:
+                raise self._refused(
+                    f"has `with.{name}` that is no list of one column", f'e.g. "with": {{"{name}": ["id"]}}'
+                )
+            yield KeyReference(str(column), name)
 
     def _retracts(self) -> bool:
         return any(arrival.updates or arrival.deletes for arrival in self.sizes().arrives.values())

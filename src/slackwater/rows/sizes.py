@@ -328,5 +328,6 @@ class _TableColumns:
         """The cluster of a changing table's key, or of a reference that arrives with the row it refers to."""
         if not self.scan.table.changing:
             return None
-        cluster = self.scan.table.name if single_key else self.statistics.arrives_with.get(name)
+        stated = {reference.column: reference.table for reference in self.scan.table.arrives_with}
+        cluster = self.scan.table.name if single_key else (stated | dict(self.statistics.arrives_with)).get(name)
         return None if cluster is None else ArrivalCluster(cluster, *self.runs, share)

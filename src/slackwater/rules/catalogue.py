@@ -17,7 +17,14 @@ from importlib.metadata import entry_points
 from slackwater.algebra.relation import Join, Relation
 from slackwater.errors import RuleError, UserError, did_you_mean
 from slackwater.rules.explore import filtering_joins, join_orders, split_aggregates
-from slackwater.rules.generate import group_deltas, join_deltas, join_deltas_by_key, row_deltas, snapshots
+from slackwater.rules.generate import (
+    arrival_deltas,
+    group_deltas,
+    join_deltas,
+    join_deltas_by_key,
+    row_deltas,
+    snapshots,
+)
 from slackwater.rules.inter import hold_back, outer_join_view
 from slackwater.rules.intra import merges, staircase
 from slackwater.rules.rewrite import outer_join_order, own_input, partners, regrouping, same_groups, semi_joins
@@ -29,6 +36,7 @@ FORM_RULES: tuple[Rule, ...] = (
     *row_deltas.RULES,
     *join_deltas.RULES,
     *join_deltas_by_key.RULES,
+    *arrival_deltas.RULES,
     *group_deltas.RULES,
     *merges.RULES,
     *staircase.RULES,

@@ -33,7 +33,8 @@ def fingerprint(config: JobConfig) -> dict[str, str]:
 
 
 def _source(source: SourceConfig) -> str:
-    return source.model_dump_json(exclude={"expect", "check"}, warnings=False)
+    unsaid = set() if source.arrives_with else {"arrives_with"}  # cycles of older versions do not know it
+    return source.model_dump_json(exclude={"expect", "check", *unsaid}, warnings=False)
 
 
 def is_about_time(word: str) -> bool:

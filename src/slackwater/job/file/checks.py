@@ -146,6 +146,7 @@ def _source(name: str, source: SourceConfig, job: JobConfig) -> Iterator[Wrong]:
     if source.static and source.states("changes"):
         yield Wrong((*at, "changes"), f"source `{name}` is static, so it has no `changes`", "leave out one of them")
     yield from _upserts(name, source)
+    yield from _references(name, source, job)
     if source.static and source.expect.arrives:
         yield Wrong((*at, "expect", "arrives"), f"source `{name}` is static: nothing arrives", "leave out one of them")
     else:
@@ -170,6 +171,28 @@ def _upserts(name: str, source: SourceConfig) -> Iterator[Wrong]:
         if source.states(key):
             message = f"`{key}` is about upserts, and source `{name}` is `changes: {source.changes}`"
             yield Wrong((*at, key), message, "say `changes: upserts`, or leave it out", of_key=True)
+
+
+def _references(name: str, source: SourceConfig, job: JobConfig) -> Iterator[Wrong]:
+    """`with` names sources whose rows only arrive, with a key of one column, and one column here."""
+    if source.arrives_with and (source.static or not source.append_only):
+        kind = "is static" if source.static else f"is `changes: {source.changes}`"
+        message = f"source `{name}` {kind}, and `with` is about rows that arrive and stay"
+        yield Wrong(("sources", name, "with"), message, "leave it out", of_key=True)
+    for other, columns in source.arrives_with.items():
+        at: Location = ("sources", name, "with", other)
+        partner = job.sources.get(other)
+        if partner is None or other == name:
+            others = [each for each in job.sources if each != name]
+            yield Wrong(at, f"`with` names no other source `{other}`", did_you_mean(other, others), of_key=True)
+        elif partner.static or not partner.append_only:
+            kind = "is static" if partner.static else f"is `changes: {partner.changes}`"
+            yield Wrong(at, f"source `{other}` {kind}, and `with` is about rows that arrive and stay", of_key=True)
+        elif not any(len(key) == 1 for key in partner.unique):
+            yield Wrong(at, f"source `{other}` has no key of one column", "rows refer to it by its `key`", of_key=True)
+        elif len(columns) != 1:
+            message = f"`with` takes one column of `{name}`, not {len(columns)}"
+            yield Wrong(at, message, f"e.g. `with: {{{other}: [order_id]}}`")
 
 
 def _arrivals(name: str, source: SourceConfig, job: JobConfig) -> Iterator[Wrong]:

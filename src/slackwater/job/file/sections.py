@@ -174,6 +174,14 @@ class SourceConfig(Section):
     deletes: Annotated[
         Expression | None, Field(description="Of upserts, which records delete their key, e.g. `op = 'd'`.")
     ] = None
+    arrives_with: Annotated[
+        Mapping[str, Columns],
+        Field(
+            alias="with",
+            description="Sources whose rows arrive in the same run as the rows here that refer to them, each with the "
+            "column here that has their key.",
+        ),
+    ] = {}
     static: Annotated[bool, Field(description="Never changes during the schedule.")] = False
     expect: Annotated[ExpectConfig, Field(description="What is known before anything has arrived.")] = ExpectConfig()
 
@@ -186,7 +194,8 @@ class SourceConfig(Section):
     def never_null(self) -> tuple[str, ...]:
         """Columns that are promised never to be null: those of keys, and those that are said to be."""
         in_keys = (column for key in self.unique for column in key)
-        return tuple(dict.fromkeys((*in_keys, *(self.not_null or ()))))
+        references = (column for columns in self.arrives_with.values() for column in columns)
+        return tuple(dict.fromkeys((*in_keys, *(self.not_null or ()), *references)))
 
     @property
     def append_only(self) -> bool:

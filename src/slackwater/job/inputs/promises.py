@@ -12,7 +12,15 @@ from itertools import chain
 from typing import TypeAlias
 
 from slackwater.algebra.schema import Field
-from slackwater.compile.promise_checks import ExactChanges, Key, KnownChanges, NotNull, PairedUpdates, Promise
+from slackwater.compile.promise_checks import (
+    ArrivesWith,
+    ExactChanges,
+    Key,
+    KnownChanges,
+    NotNull,
+    PairedUpdates,
+    Promise,
+)
 from slackwater.errors import StateError
 from slackwater.job.file.sections import Changes, Check, SourceConfig
 from slackwater.job.store.manifest import Record, read_record, write_record
@@ -47,15 +55,21 @@ def promises_of(config: SourceConfig, fields: Sequence[Field] = ()) -> tuple[Pro
     return tuple(promises)
 
 
+def references_of(config: SourceConfig) -> tuple[ArrivesWith, ...]:
+    """What a source promises of rows of other sources; these are checked in every run: see `arrival_checks`."""
+    return tuple(ArrivesWith(columns[0], name, "") for name, columns in config.arrives_with.items())
+
+
 def is_trusted(config: SourceConfig) -> bool:
     """Whether a source promises something that is not checked, because its owner says so."""
-    return config.check is Check.TRUST and bool(promises_of(config))
+    return config.check is Check.TRUST and bool((*promises_of(config), *references_of(config)))
 
 
 def trusted(sources: Mapping[str, SourceConfig]) -> list[str]:
     """What is not checked, in words, source by source."""
     return [
-        f"source `{name}`: {', '.join(promise.name for promise in promises_of(config))} trusted, not checked"
+        f"source `{name}`: {', '.join(promise.name for promise in (*promises_of(config), *references_of(config)))} "
+        "trusted, not checked"
         for name, config in sources.items()
         if is_trusted(config)
     ]

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
-from slackwater.algebra.schema import Field, TableSchema
+from slackwater.algebra.schema import Field, KeyReference, TableSchema
 from slackwater.algebra.types import Type
 from slackwater.catalog.statistics import Arrival
 from slackwater.compile.upserts import Upserts
@@ -82,7 +82,8 @@ class Source:
         never_null = self.config.never_null
         fields = tuple(Field(f.name, f.type, f.nullable and f.name not in never_null) for f in self.fields)
         keys = tuple(frozenset(key) for key in self.config.unique)
-        return TableSchema(self.name, fields, keys, self.changing, self.config.append_only)
+        references = tuple(KeyReference(columns[0], name) for name, columns in self.config.arrives_with.items())
+        return TableSchema(self.name, fields, keys, self.changing, self.config.append_only, references)
 
     def listed(self) -> tuple[FilePin, ...]:
         return listed(self.directory)

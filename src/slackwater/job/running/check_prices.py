@@ -18,7 +18,7 @@ from slackwater.compile.promise_checks import bill_of
 from slackwater.compile.upserts import bill_of as changelog_bill
 from slackwater.job.cycle.planned import Planned
 from slackwater.job.file.sections import Changes, SourceConfig
-from slackwater.job.inputs.promises import is_trusted, promises_of, trusted
+from slackwater.job.inputs.promises import is_trusted, promises_of, references_of, trusted
 from slackwater.job.store.column_records import fields_of
 from slackwater.job.store.cycle_record import CycleRecord
 from slackwater.physical.bill import Bill
@@ -102,7 +102,7 @@ def _promised(
         if config.changes is Changes.UPSERTS:
             costs = tuple(_changelog_costs(fields, arrivals.get(name, ()), plan.factors))
             changelogs.append(ExpectedChangelog(name, costs))
-        promises = tuple(promise.name for promise in promises_of(config))
+        promises = tuple(promise.name for promise in (*promises_of(config), *references_of(config)))
         if promises and not is_trusted(config):
             costs = tuple(_costs(config, fields, arrivals.get(name, ()), plan.factors))
             checks.append(ExpectedCheck(name, promises, costs, config.static))
@@ -120,7 +120,7 @@ def _changelog_costs(fields: Sequence[Field], arrivals: Sequence[Arrival], facto
 def _costs(
     config: SourceConfig, fields: Sequence[Field], arrivals: Sequence[Arrival], factors: Bill
 ) -> Iterator[float]:
-    promises = promises_of(config, fields)
+    promises = (*promises_of(config, fields), *references_of(config))
     widths = {field.name: type_width(field.type) for field in fields}
     before = 0.0
     for arrival in arrivals:

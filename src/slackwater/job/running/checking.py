@@ -181,8 +181,8 @@ class SourceCheck:
             for pin, facts in self.facts.items()
         )
 
-    def passed(self) -> CheckedSource:
-        """The record of the source, once the check has found nothing."""
+    def passed(self) -> CheckedSource | None:
+        """The record of the source, once the check has found nothing; None if none is kept."""
         before = (tuple(self.known[pin] for pin in batch) for batch in self.batch.before)
         promises, read_as = _names_of(self.promises), _read_as(self.source)
         return CheckedSource(promises=promises, read_as=read_as, batches=(*before, self.files))
@@ -293,7 +293,8 @@ def run_checks(
     if tasks:
         run_all(session(), tasks, on_start=lambda task: begins(task.name), on_done=ended)
     stopped = {named[name].source.name for name in broken}
-    passed = {check.source.name: check.passed() for check in checks if check.source.name not in stopped}
+    records = ((check.source.name, check.passed()) for check in checks if check.source.name not in stopped)
+    passed = {name: record for name, record in records if record is not None}
     with suppress(OSError):  # a run that computes nothing leaves no directory
         place.rmdir()
     if passed:

@@ -25,6 +25,7 @@ from slackwater.job.inputs.changelogs import IMAGES, Changelog, changelogs
 from slackwater.job.inputs.changelogs import views as views_of_upserts
 from slackwater.job.inputs.sources import Source
 from slackwater.job.running.answers import options_to_write
+from slackwater.job.running.arrival_checks import pending_arrival_checks
 from slackwater.job.running.checking import SourceCheck, pending_checks
 from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.data_files import all_whole, files_beside
@@ -243,7 +244,8 @@ class RunWork:
     @cached_property
     def checks(self) -> tuple[SourceCheck, ...]:
         """The promises of sources that are to be checked first."""
-        return pending_checks(self.store, self.sources, self.pins)
+        together = pending_arrival_checks(self.sources, self.pins, self.committed)
+        return (*pending_checks(self.store, self.sources, self.pins), *together)
 
     @property
     def needs_spark(self) -> bool:
