@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import date, timedelta
+from enum import Enum, auto
 
 from sqlglot import exp
 
@@ -97,6 +98,28 @@ def rejects_padding(predicate: Scalar, padded: frozenset[Column]) -> bool:
         for part in conjuncts(predicate)
         if part.columns & padded and not part.can_raise
     )
+
+
+class Padded(Enum):
+    """What an expression is worth in rows that an outer join pads."""
+
+    NULL = auto()
+    ZERO = auto()
+    ANY = auto()
+    """Something else, or it depends on other columns."""
+
+
+def padded_value(scalar: Scalar, padded: frozenset[Column]) -> Padded:
+    """The value of an expression once all these columns are null."""
+    if scalar.can_raise or not scalar.columns & padded:
+        return Padded.ANY
+    value = _fold(_with_nulls(scalar.substitute(dict.fromkeys(padded, NULL)).tree.copy()), None)
+    if _is_null_constant(value):
+        return Padded.NULL
+    while isinstance(value, (exp.Cast, exp.Paren)):
+        value = value.this
+    is_zero = isinstance(value, exp.Literal) and not value.is_string and float(value.name) == 0.0
+    return Padded.ZERO if is_zero else Padded.ANY
 
 
 def _with_nulls(tree: exp.Expr) -> exp.Expr:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from functools import singledispatch
 from itertools import product
 
-from sqlglot import exp
-
+from slackwater.algebra.arrival_keys import ArrivalKey, matching_keys, of_join, of_scan, of_union
+from slackwater.algebra.nullability import never_null
 from slackwater.algebra.predicates import column_equality, equality_sides, null_rejected_columns
 from slackwater.algebra.relation import (
     Aggregate,
@@ -48,14 +48,6 @@ class Dependency:
 
 
 @dataclass(frozen=True, slots=True)
-class ArrivalKey:
-    """A column with values of a table's key; rows with a value arrive in the run that brings the table's row."""
-
-    column: Column
-    table: str
-
-
-@dataclass(frozen=True, slots=True)
 class Properties:
     """The logical properties of one relation."""
 
@@ -67,6 +59,8 @@ class Properties:
     """Whether inserts below can only cause inserts here."""
     arrives_by: frozenset[ArrivalKey] = frozenset()
     """Columns whose values arrive once: all rows with a value arrive in one run and stay as they are."""
+    grows: bool = False
+    """Whether inserts of a whole run, in all tables, only cause inserts here; one table alone may do otherwise."""
 
     @property
     def at_most_one_row(self) -> bool:
@@ -99,41 +93,6 @@ def properties(relation: Relation) -> Properties:
     return known
 
 
-def never_null(scalar: Scalar, not_null: Columns) -> bool:
-    """Whether a scalar has a value on every row, given the columns that have."""
-    return _never_null(scalar.tree, frozenset(str(c.id) for c in not_null))
-
-
-_TOTAL = (
-    *(exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Abs),
-    *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.Like, exp.In),
-    *(exp.And, exp.Or, exp.Not, exp.Upper, exp.Lower),
-)
-
-
-def _never_null(tree: exp.Expr, not_null: frozenset[str]) -> bool:
-    match tree:
-        case exp.Column():
-            return tree.name in not_null
-        case exp.Literal() | exp.Boolean() | exp.NullSafeEQ():
-            return True
-        case exp.Is():
-            return isinstance(tree.expression, exp.Null)
-        case exp.Coalesce():
-            return any(_never_null(part, not_null) for part in tree.iter_expressions())
-        case exp.Case():
-            parts = [branch.args["true"] for branch in tree.args["ifs"]]
-            default = tree.args.get("default")
-            return default is not None and all(_never_null(part, not_null) for part in [*parts, default])
-        case exp.If():
-            otherwise = tree.args.get("false")
-            return otherwise is not None and all(_never_null(p, not_null) for p in (tree.args["true"], otherwise))
-        case _ if isinstance(tree, (*_TOTAL, exp.Paren)):
-            return all(_never_null(part, not_null) for part in tree.iter_expressions())
-        case _:
-            return False
-
-
 @singledispatch
 def derive(relation: Relation) -> Properties:
     """The properties of one operator from those of its inputs; a new operator registers its own."""
@@ -147,17 +106,7 @@ def _(relation: Scan) -> Properties:
     keys = tuple(frozenset(by_name[name] for name in key) for key in relation.table.keys)
     dependencies = tuple(Dependency(key, frozenset(relation.columns)) for key in keys)
     tables = frozenset((relation.table.name,)) if relation.table.changing else frozenset[str]()
-    return Properties(not_null, keys, dependencies, tables, monotone=True, arrives_by=_arriving(relation))
-
-
-def _arriving(relation: Scan) -> frozenset[ArrivalKey]:
-    """The keys of a table of which rows only arrive, and its references to rows that arrive with its own."""
-    table = relation.table
-    if not table.changing or not table.append_only:
-        return frozenset()
-    by_name = {f.name: column for f, column in zip(table.fields, relation.columns, strict=True)}
-    own = [] if table.reference_key is None else [ArrivalKey(by_name[table.reference_key], table.name)]
-    return frozenset((*own, *(ArrivalKey(by_name[r.column], r.table) for r in table.arrives_with)))
+    return Properties(not_null, keys, dependencies, tables, True, of_scan(relation), grows=True)
 
 
 @derive.register
@@ -165,7 +114,7 @@ def _(relation: Values) -> Properties:
     cells = zip(relation.columns, zip(*relation.rows, strict=True), strict=False)
     not_null = frozenset(c for c, values in cells if all(never_null(v, NO_COLUMNS) for v in values))
     keys = (NO_COLUMNS,) if len(relation.rows) <= 1 else ()
-    return Properties(not_null, keys, (), frozenset(), monotone=True)
+    return Properties(not_null, keys, (), frozenset(), monotone=True, grows=True)
 
 
 @derive.register
@@ -181,6 +130,7 @@ def _(relation: Filter) -> Properties:
             below.changing_tables,
             below.monotone and not relation.predicate.is_random,
             below.arrives_by if not relation.predicate.is_random else frozenset(),
+            below.grows and not relation.predicate.is_random,
         )
     )
 
@@ -219,6 +169,7 @@ def _(relation: Project) -> Properties:
         below.changing_tables,
         below.monotone and not is_random,
         frozenset() if is_random else arriving,
+        below.grows and not is_random,
     )
 
 
@@ -235,14 +186,23 @@ def _(relation: Join) -> Properties:
             semi = relation.kind is JoinKind.SEMI
             not_null = left.not_null | (rejected & left_columns if semi else NO_COLUMNS)
             monotone = left.monotone and (right.monotone if semi else right_settled)
-            return Properties(not_null, left.keys, left.dependencies, tables, monotone, joined_arrivals(relation))
+            grows = left.grows and right.grows if semi else _grows_with_partners(relation)
+            return Properties(
+                not_null, left.keys, left.dependencies, tables, monotone, _joined_arrivals(relation), grows
+            )
         case JoinKind.INNER:
             dependencies = left.dependencies + right.dependencies + equal
             keys = _join_keys(relation, both_ways=True)
             not_null = left.not_null | right.not_null | rejected & (left_columns | right_columns)
             return _with_reduced_keys(
                 Properties(
-                    not_null, keys, dependencies, tables, left.monotone and right.monotone, joined_arrivals(relation)
+                    not_null,
+                    keys,
+                    dependencies,
+                    tables,
+                    left.monotone and right.monotone,
+                    _joined_arrivals(relation),
+                    left.grows and right.grows,
                 )
             )
         case JoinKind.LEFT:
@@ -253,7 +213,8 @@ def _(relation: Join) -> Properties:
                 left.dependencies + safe,
                 tables,
                 left.monotone and right_settled,
-                joined_arrivals(relation),
+                _joined_arrivals(relation),
+                _grows_with_partners(relation),
             )
         case JoinKind.FULL:
             keys = tuple(
@@ -261,7 +222,7 @@ def _(relation: Join) -> Properties:
                 for a, b in product(left.keys, right.keys)
                 if a and b and a <= left.not_null and b <= right.not_null
             )
-            return Properties(NO_COLUMNS, keys, (), tables, monotone=not tables)
+            return Properties(NO_COLUMNS, keys, (), tables, monotone=not tables, grows=not tables)
 
 
 @derive.register
@@ -276,6 +237,7 @@ def _(relation: Aggregate) -> Properties:
     counts = frozenset(column for column, call in relation.calls if call.function in ("count", "count_if"))
     monotone = not below.changing_tables or (relation.is_distinct and below.monotone)
     own = (Dependency(key, frozenset(relation.columns)),)
+    arriving = frozenset(each for each in below.arrives_by if each.column in key)
     return _with_reduced_keys(
         Properties(
             (below.not_null & key) | counts,
@@ -283,7 +245,8 @@ def _(relation: Aggregate) -> Properties:
             inherited + own,
             below.changing_tables,
             monotone,
-            frozenset(each for each in below.arrives_by if each.column in key),
+            arriving,
+            not below.changing_tables or (below.grows and (relation.is_distinct or bool(arriving))),
         )
     )
 
@@ -296,7 +259,9 @@ def _(relation: Expand) -> Properties:
         Dependency(frozenset((source, relation.number)), frozenset((copy,))) for copy, source in relation.keys
     )
     not_null = below.not_null | {relation.number}
-    return Properties(not_null, keys, below.dependencies + copies, below.changing_tables, below.monotone)
+    return Properties(
+        not_null, keys, below.dependencies + copies, below.changing_tables, below.monotone, grows=below.grows
+    )
 
 
 @derive.register
@@ -321,6 +286,7 @@ def _(relation: Window) -> Properties:
         below.changing_tables,
         not below.changing_tables,
         in_partition,
+        not below.changing_tables or (below.grows and bool(in_partition)),
     )
 
 
@@ -333,63 +299,46 @@ def _(relation: Union) -> Properties:
         if all(s[position] in p.not_null for s, p in zip(relation.sources, below, strict=True))
     )
     tables = frozenset[str]().union(*(p.changing_tables for p in below))
-    arriving = [
-        frozenset(
-            replace(each, column=name)
-            for each in known.arrives_by
-            for name, source in zip(relation.names, sources, strict=True)
-            if each.column == source
-        )
-        for sources, known in zip(relation.sources, below, strict=True)
-        if known.changing_tables
-    ]
-    arrives_by = frozenset[ArrivalKey].intersection(*arriving) if arriving else frozenset[ArrivalKey]()
-    return Properties(not_null, (), (), tables, all(p.monotone for p in below), arrives_by)
+    arrives_by = of_union(relation, [p.arrives_by if p.changing_tables else None for p in below])
+    grows = all(p.grows for p in below)
+    return Properties(not_null, (), (), tables, all(p.monotone for p in below), arrives_by, grows)
 
 
 @derive.register
 def _(relation: Limit) -> Properties:
     below = properties(relation.input)
     keys = (NO_COLUMNS,) if relation.count is not None and relation.count <= 1 else below.keys
-    return Properties(
-        below.not_null, keys, below.dependencies, below.changing_tables, monotone=not below.changing_tables
-    )
+    settled = not below.changing_tables
+    return Properties(below.not_null, keys, below.dependencies, below.changing_tables, monotone=settled, grows=settled)
 
 
 @derive.register
 def _(relation: Generate) -> Properties:
     below = properties(relation.input)
     dependencies = tuple(Dependency(d.determinant, d.dependent - frozenset(relation.names)) for d in below.dependencies)
-    return Properties(below.not_null, (), dependencies, below.changing_tables, below.monotone)
+    return Properties(below.not_null, (), dependencies, below.changing_tables, below.monotone, grows=below.grows)
 
 
-def joined_arrivals(join: Join) -> frozenset[ArrivalKey]:
-    """By which columns a join's rows arrive: those of the side that changes, or on which both sides arrive together."""
+def _joined_arrivals(join: Join) -> frozenset[ArrivalKey]:
     left, right = properties(join.left), properties(join.right)
-    if join.kind is JoinKind.FULL or join.condition.is_random:
-        return frozenset()
+    sides = [known.arrives_by if known.changing_tables else None for known in (left, right)]
+    return of_join(join, sides[0], sides[1])
+
+
+def _grows_with_partners(join: Join) -> bool:
+    """Whether a left or anti join only gains rows: whoever has no partner now never has one."""
+    left, right = properties(join.left), properties(join.right)
     if not right.changing_tables:
-        return left.arrives_by
-    if not left.changing_tables:
-        return right.arrives_by if join.kind is JoinKind.INNER else frozenset()
-    together = arriving_together(join)
-    ones = frozenset(one for one, _ in together)
-    return ones | frozenset(other for _, other in together) if join.kind is JoinKind.INNER else ones
+        return left.grows
+    return left.grows and right.grows and not join.condition.is_random and bool(arriving_together(join))
 
 
-def arriving_together(join: Join) -> list[tuple[ArrivalKey, ArrivalKey]]:
-    """The columns that a join compares for equality and by which both sides arrive: rows that match arrive together."""
-    left, right = properties(join.left), properties(join.right)
-    pairs: list[tuple[ArrivalKey, ArrivalKey]] = []
-    for part in conjuncts(join.condition):
-        if (equal := column_equality(part)) is None or not keeps_apart(equal[0].type, equal[1].type):
-            continue
-        for one in left.arrives_by:
-            for other in right.arrives_by:
-                compared = {one.column, other.column} == set(equal) and keeps_apart(equal[1].type, equal[0].type)
-                if compared and one.table == other.table:
-                    pairs.append((one, other))
-    return pairs
+def arriving_together(join: Join, base: Relation | None = None) -> list[tuple[ArrivalKey, ArrivalKey]]:
+    """The columns that a join compares for equality and by which both sides arrive: rows that match arrive together.
+
+    With a `base`, which the left side adds columns to, those of the base and the right side.
+    """
+    return matching_keys(join, properties(base or join.left).arrives_by, properties(join.right).arrives_by)
 
 
 def _equalities(predicate: Scalar) -> Iterable[Dependency]:

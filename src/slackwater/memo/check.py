@@ -93,7 +93,8 @@ class MemoCheck:
                 raise _broken(5, group, f"{form} is a snapshot with an older end")
         elif group.is_static or form.since == form.until or form.since & ~form.until:
             raise _broken(6, group, f"{form} does not go from an older version to a newer one")
-        if form.signed is not (form.kind is Kind.DELTA and group.retracts and not form.partial):
+        is_delta = form.kind is Kind.DELTA and not form.partial
+        if form.signed is not (is_delta and self.memo.delta(group.id, form.since, form.until).signed):
             raise _broken(7, group, f"{form} is {'' if form.signed else 'not '}signed")
         if form.partial:
             if not any(isinstance(node, Aggregate) for node in group.expressions):

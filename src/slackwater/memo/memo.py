@@ -114,6 +114,10 @@ class Memo:
     def _retracts(self, properties: Properties) -> bool:
         return not properties.monotone or bool(properties.changing_tables & self.retracting)
 
+    def _grows(self, group: Group) -> bool:
+        """Whether a whole interval only adds rows to a group."""
+        return group.properties.grows and not group.properties.changing_tables & self.retracting
+
     def _unstable(self, below: Relation) -> Columns:
         return self._groups[below.group].unstable if isinstance(below, GroupLeaf) else frozenset()
 
@@ -136,11 +140,14 @@ class Memo:
         return Form(Kind.SNAPSHOT, group, OLD, until, partial is not None, False, names)
 
     def delta(self, group: GroupId, since: Mask, until: Mask, *, partial: tuple[Column, ...] | None = None) -> Form:
-        """What changes between two versions of a group."""
+        """What changes between two versions of a group.
+
+        Rows that arrive together and stay are only added by a whole interval, though not by one table alone.
+        """
         home = self._groups[group]
         names = home.columns if partial is None else partial
-        signed = home.retracts and partial is None
         start, end = restricted(since, home.tables), restricted(until, home.tables)
+        signed = home.retracts and partial is None and not (self._grows(home) and start == OLD and end == home.tables)
         return Form(Kind.DELTA, group, start, end, partial is not None, signed, names)
 
     def completion(

@@ -6,6 +6,7 @@ text without hints goes by the sizes of files (`spark_size_guess`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -94,8 +95,24 @@ class Machine:
     def _aggregate(self, node: Aggregate, rows: Rows) -> Work:
         """Partial and final aggregation; the exchange between them is apart."""
         below, out = rows(node.input).rows, rows(node).rows
-        used = Resources(cpu=self._row_cost(node) * below + self.rates.merge * out, memory=row_width(node) * out)
+        cpu, values = self._row_cost(node) * below + self.rates.merge * out, self._distinct_values(node, rows)
+        if values:  # Spark groups by the values first, and copies rows for each of several arguments
+            copies = len(values) + (len(values) > 1)
+            cpu += self._row_cost(node) * below * (copies - 1) + self.rates.merge * sum(values)
+            cpu += self.rates.emit * below * copies if copies > 1 else 0.0
+        used = Resources(cpu=cpu, memory=row_width(node) * max(out, sum(values)))
         return Work(Operator.CONSOLIDATE if is_consolidation(node) else Operator.AGGREGATE, node, used)
+
+    def _distinct_values(self, node: Aggregate, rows: Rows) -> list[float]:
+        """The number of groups by the keys and each argument whose distinct values are aggregated."""
+        arguments = dict.fromkeys(call.arguments for _, call in node.calls if call.distinct)
+        if not arguments:
+            return []
+        below, out = rows(node.input), rows(node).rows
+        return [
+            min(below.rows, out * math.prod(below.values(column) for scalar in scalars for column in scalar.columns))
+            for scalars in arguments
+        ]
 
     def _row_cost(self, node: Filter | Project | Aggregate) -> float:
         """Microseconds of an operator per row of its input; cached on the operator."""
@@ -139,6 +156,7 @@ class Machine:
         out = rows(node).rows
         together = any(entering.spread(key).cluster is not None for key in node.keys)
         partial = min(entering.rows, out if together else self.rates.partials * out)
+        partial += sum(self._distinct_values(node, rows))
         return self._moved(node, row_width(node), partial, frozenset(node.keys))
 
     def _moved(self, node: Relation, width: float, rows: float, by: Columns) -> Work:

@@ -32,7 +32,7 @@ from slackwater.algebra.relation import (
 )
 from slackwater.algebra.scalar import Scalar
 from slackwater.algebra.scalar_codec import read_scalar, write_scalar
-from slackwater.algebra.schema import Column
+from slackwater.algebra.schema import Column, TableSchema
 from slackwater.algebra.types import Type
 from slackwater.errors import InternalError, Place, SlackwaterError, UserError
 from slackwater.json_text import Json, read_json
@@ -49,7 +49,8 @@ OPERATORS: Final = {
 """The operators that a plan may contain; others exist only in the memo."""
 PURPOSES: Final = {purpose.name.lower(): purpose for purpose in Purpose}
 OMITTED: Final[Mapping[type, Mapping[str, object]]] = {
-    Step: {"answers": "", "identity": None, "by_history": 1.0, "passing": ()}
+    Step: {"answers": "", "identity": None, "by_history": 1.0, "passing": ()},
+    TableSchema: {"arrives_with": ()},
 }
 """Fields that are left out if they have their default."""
 PLAIN: Final = (bool, int, float, str)
@@ -124,6 +125,11 @@ def _hints(kind: type) -> Mapping[str, object]:
     return _HINTS[kind]
 
 
+def _defaults(value: object) -> list[str]:
+    """The fields of a value that are left out."""
+    return [name for name, default in OMITTED[type(value)].items() if getattr(value, name) == default]
+
+
 def _inputs(kind: type) -> list[str]:
     """The fields of an operator that are relations."""
     return [name for name, hint in _hints(kind).items() if hint in (Relation, tuple[Relation, ...])]
@@ -175,8 +181,10 @@ class _PlanWriter:
 
     def step(self, step: Step) -> Entry:
         """A step; the columns that its state is partitioned by are positions in its relation."""
-        defaults = [name for name, default in OMITTED[Step].items() if getattr(step, name) == default]
-        return {**self.record(step, "by", *defaults), "by": [step.relation.columns.index(column) for column in step.by]}
+        return {
+            **self.record(step, "by", *_defaults(step)),
+            "by": [step.relation.columns.index(column) for column in step.by],
+        }
 
     def _relation(self, root: Relation) -> int:
         """The number of a relation; its inputs are written first, each object once."""
@@ -195,7 +203,8 @@ class _PlanWriter:
         inputs = [self._relation_numbers[id(below)] for below in node.inputs]
         rest = self.record(node, *_inputs(type(node)))
         if isinstance(node, Scan):  # the fields of its table are next to the table's name
-            rest = {**rest, "table": node.table.name, **self.record(node.table, "name")}
+            table = self.record(node.table, "name", *_defaults(node.table))
+            rest = {**rest, "table": node.table.name, **table}
         return {"operator": name, **({"inputs": inputs} if inputs else {}), **rest}
 
     def _column(self, column: Column) -> int:

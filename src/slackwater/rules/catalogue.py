@@ -27,7 +27,7 @@ from slackwater.rules.generate import (
 )
 from slackwater.rules.inter import hold_back, outer_join_view
 from slackwater.rules.intra import merges, staircase
-from slackwater.rules.rewrite import outer_join_order, own_input, partners, regrouping, same_groups, semi_joins
+from slackwater.rules.rewrite import apart, outer_join_order, own_input, partners, regrouping, same_groups, semi_joins
 from slackwater.rules.rule import Rule, RuleStage
 from slackwater.time.forms import Form, Kind
 
@@ -51,6 +51,7 @@ REWRITE_RULES: tuple[Rule, ...] = (
     *regrouping.RULES,
     *outer_join_order.RULES,
     *partners.RULES,
+    *apart.RULES,
 )
 RELATIONAL_RULES = (*REWRITE_RULES, *EXPLORE_RULES)
 """Rules that find equal relations, independent of time."""

@@ -97,5 +97,7 @@ class Goal:
             if lacking := set(self.form.names).difference(term.columns):
                 raise Misfit(lacks(term, lacking))
             if WEIGHT in term.columns and not self.form.signed:
+                if self.group.retracts:
+                    return None  # a whole interval only adds rows: the signs of these terms would cancel out
                 raise Misfit(f"signed rows for {self.form}, which removes no rows")
         return all_of(self.form.columns, terms) if terms else None

@@ -241,6 +241,8 @@ class _Maker:
     def _average(self, value: Scalar, kind: Type) -> Scalar | None:
         if not value.type.is_numeric or not self._adds_up(value):
             return None
+        if kind.is_decimal and kind.precision_and_scale[0] >= t.MAX_PRECISION:
+            return None  # no room to divide the sum without losing digits
         if value.type == t.BIGINT:
             total = cast(reference(self._part("sum", cast(value, _WHOLE), "total", _LONGEST)), t.DOUBLE)
         else:

@@ -54,11 +54,39 @@ def _for_spark(node: exp.Expr) -> exp.Expr:
             # sqlglot would leave out the parentheses, and Spark would look for a column.
             return exp.Anonymous(this=function_name(node), expressions=[])
         case exp.Anonymous() if node.name.lower() == AVERAGE_OF:
-            total, count, kind, _ = node.expressions
-            average = exp.Div(this=_operand(total), expression=_operand(count))
-            return exp.Cast(this=average, to=exp.DataType.build(kind.name, dialect="spark"))
+            return _average_for_spark(node)
         case _:
             return node
+
+
+_LONG_AVERAGE = 28
+"""Digits of an average, in all, up to which Spark's division of its sum keeps all that follow the point."""
+
+
+def _average_for_spark(node: exp.Anonymous) -> exp.Expr:
+    """A sum divided by a count, rounded once to the type of the average.
+
+    Spark's division of decimals gives up digits after the point where it needs room before it. For long ones the whole
+    part is divided off first: what is left over is less than the count.
+    """
+    total, count, kind, scale = node.expressions
+    to = exp.DataType.build(kind.name, dialect="spark")
+    average = exp.Div(this=_operand(total), expression=_operand(count))
+    digits = [int(each.name) for each in to.expressions] if to.is_type("decimal") else []
+    if len(digits) < 2 or digits[0] <= _LONG_AVERAGE:
+        return exp.Cast(this=average, to=to)
+    (precision, after), own = digits, int(scale.name)
+    whole = _decimal(average, 38, 0)
+    rest = exp.Sub(
+        this=_operand(total).copy(), expression=exp.Mul(this=whole.copy(), expression=_operand(count).copy())
+    )
+    part = exp.Div(this=_decimal(rest, 20 + own, own), expression=_operand(count).copy())
+    both = exp.Add(this=_decimal(whole, precision - after, 0), expression=_decimal(part, after + 2, after))
+    return exp.Cast(this=both, to=to)
+
+
+def _decimal(tree: exp.Expr, precision: int, scale: int) -> exp.Expr:
+    return exp.Cast(this=tree, to=exp.DataType.build(f"decimal({precision}, {scale})", dialect="spark"))
 
 
 def _for_duckdb(node: exp.Expr) -> exp.Expr:

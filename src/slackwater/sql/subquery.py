@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from slackwater.algebra import types as t
-from slackwater.algebra.properties import never_null, properties
+from slackwater.algebra.nullability import never_null
+from slackwater.algebra.properties import properties
 from slackwater.algebra.relation import Filter, Project, Relation
 from slackwater.algebra.scalar import (
     FALSE,

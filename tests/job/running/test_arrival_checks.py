@@ -32,7 +32,7 @@ ARRIVALS = (
 
 
 def room_of(directory: Path, /, **of_lines: object) -> Room:
-    sources = {
+    sources: dict[str, dict[str, object]] = {
         "orders": {"key": "id", "expect": {"rows": 30_000_000, **EXPECT}},
         "lines": {"with": {"orders": ["o_id"]}, "expect": {"rows": 90_000_000, **EXPECT}, **of_lines},
     }

@@ -17,7 +17,7 @@ from slackwater.time.forms import WEIGHT
 from slackwater.time.version import OLD, ChangingTables
 
 KEY, COUNT = Column(ColumnId("t.k"), "k", INT), Column(ColumnId("n"), "n", BIGINT)
-ROWS = Scan(table("t", {"k": "int"}, keys=[["k"]]), (KEY,))
+ROWS = Scan(table("t", {"k": "int"}), (KEY,))
 COUNTED = Aggregate(ROWS, (KEY,), ((COUNT, AggregateCall("count", (), BIGINT)),))
 ONES = Project(ROWS, ((KEY, reference(KEY)), (COUNT, cast(literal(1), BIGINT))))
 

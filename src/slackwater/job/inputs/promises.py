@@ -12,8 +12,8 @@ from itertools import chain
 from typing import TypeAlias
 
 from slackwater.algebra.schema import Field
+from slackwater.compile.arrival_promise import ArrivesWith
 from slackwater.compile.promise_checks import (
-    ArrivesWith,
     ExactChanges,
     Key,
     KnownChanges,

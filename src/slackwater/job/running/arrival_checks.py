@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from slackwater.compile.promise_checks import ArrivesWith, Facts
+from slackwater.compile.arrival_promise import ArrivesWith
+from slackwater.compile.promise_checks import Facts
 from slackwater.job.file.sections import Check
 from slackwater.job.inputs.promises import CheckedSource, Unchecked
 from slackwater.job.inputs.sources import Source

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from slackwater.algebra.functions import DUPLICATE_BLIND
-from slackwater.algebra.properties import never_null, properties
+from slackwater.algebra.nullability import never_null
+from slackwater.algebra.properties import properties
 from slackwater.algebra.relation import Aggregate, AggregateCall, Relation
 from slackwater.rules.declare import normalizes
 from slackwater.rules.written import Written

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from slackwater.algebra.fold import simplify
+from slackwater.algebra.nullability import never_null
 from slackwater.algebra.predicates import column_equality, is_null_test
-from slackwater.algebra.properties import never_null, properties
+from slackwater.algebra.properties import properties
 from slackwater.algebra.relation import (
     Aggregate,
     Expand,

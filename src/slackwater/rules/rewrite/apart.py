@@ -1,0 +1,230 @@
+"""Aggregates taken apart: each group of calls is computed over the joins that it reads, and they meet by group.
+
+A query that joins returns and payments to its order lines sums up revenue over all of it, though revenue does not read
+them. Apart, revenue can be maintained as lines arrive, refunds over the few lines that come back, and distinct values
+as sets of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from slackwater.algebra.fold import Padded, padded_value
+from slackwater.algebra.nullability import never_null
+from slackwater.algebra.properties import arriving_together, matched_columns, properties
+from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, JoinKind, Project, Relation
+from slackwater.algebra.scalar import (
+    Scalar,
+    call,
+    case_when,
+    cast,
+    conjunction,
+    greater,
+    literal,
+    null_safe_equality,
+    reference,
+)
+from slackwater.algebra.schema import Column
+from slackwater.algebra.types import BIGINT
+from slackwater.rules.declare import rewrites
+from slackwater.rules.explore.split_aggregates import may_go_early
+from slackwater.rules.match import Match
+from slackwater.rules.rewrite.shapes import derived
+
+MOST_PARTS = 6
+"""Parts that an aggregate is taken apart into at most."""
+
+_SKIPS_NULLS = frozenset(("sum", "count", "min", "max", "avg"))
+
+Columns = frozenset[Column]
+NamedCall = tuple[Column, AggregateCall]
+
+
+@dataclass(frozen=True)
+class OptionalSide:
+    """The right side of a left join that leaves every left row as it is, and once: it can be left out, or changed."""
+
+    join: Join
+
+    @property
+    def columns(self) -> Columns:
+        return frozenset(self.join.right.columns)
+
+
+@dataclass(frozen=True)
+class Spine:
+    """The left joins below an aggregate, through projections and filters."""
+
+    top: Relation
+
+    def sides(self) -> list[OptionalSide]:
+        """Those whose right side has at most one row for each left row and may change the rows of old ones.
+
+        A right side that is static, or arrives together with the left rows, costs little where it is.
+        """
+        joins: list[Join] = []
+        base = self.top
+        while isinstance(base, (Project, Filter)) or (isinstance(base, Join) and base.kind is JoinKind.LEFT):
+            if isinstance(base, Join):
+                joins.append(base)
+            base = base.inputs[0]
+        return [OptionalSide(join) for join in joins if _changes_old_rows(join, base) and _has_one_partner(join)]
+
+    def read(self, scalar: Scalar, side: OptionalSide) -> Scalar | None:
+        """An expression over the top in terms of the columns at a side; None if a filter between them reads it."""
+        node, value = self.top, scalar
+        while node is not side.join:
+            if isinstance(node, Project):
+                value = value.substitute(node.definitions)
+            elif _asked(node) & side.columns:
+                return None
+            node = node.inputs[0]
+        return value
+
+    def matched(self, side: OptionalSide) -> Relation:
+        """The top with an inner join in place of a side's left join."""
+
+        def changed(node: Relation) -> Relation:
+            if node is side.join:
+                return replace(side.join, kind=JoinKind.INNER)
+            return node.with_inputs(changed(node.inputs[0]), *node.inputs[1:])
+
+        return changed(self.top)
+
+
+def _changes_old_rows(join: Join, base: Relation) -> bool:
+    right = properties(join.right)
+    return bool(right.changing_tables) and not (right.grows and arriving_together(join, base))
+
+
+def _has_one_partner(join: Join) -> bool:
+    return properties(join.right).is_unique(matched_columns(join, join.right))
+
+
+def _asked(node: Relation) -> Columns:
+    """The columns that a filter or a join reads to decide which rows there are."""
+    match node:
+        case Filter():
+            return node.predicate.columns
+        case Join():
+            return node.condition.columns
+        case _:
+            return frozenset()
+
+
+@dataclass(frozen=True)
+class CallGroup:
+    """Calls that read the same sides, and the same distinct values."""
+
+    sides: tuple[OptionalSide, ...]
+    calls: tuple[NamedCall, ...]
+
+    def ignored_padding(self, spine: Spine) -> OptionalSide | None:
+        """The only side of the part, if no call is affected by rows without a partner there."""
+        if len(self.sides) != 1 or any(measure.distinct for _, measure in self.calls):
+            return None
+        (side,) = self.sides
+        return side if all(_neutral(measure, spine, side) is not None for _, measure in self.calls) else None
+
+
+def _neutral(measure: AggregateCall, spine: Spine, side: OptionalSide) -> Padded | None:
+    """What a call adds for rows without a partner: NULL, which is skipped, or 0 to a sum; None if anything else."""
+    if measure.function not in _SKIPS_NULLS or measure.filter is not None or len(measure.arguments) != 1:
+        return None
+    value = spine.read(measure.arguments[0], side)
+    padded = Padded.ANY if value is None else padded_value(value, side.columns)
+    if padded is Padded.NULL or (padded is Padded.ZERO and measure.function == "sum"):
+        return padded
+    return None
+
+
+def _parts(node: Aggregate, spine: Spine) -> list[CallGroup] | None:
+    """The calls by the sides that they read and by their distinct argument; None if keys read a side."""
+    sides = spine.sides()
+    distinct = {measure.arguments for _, measure in node.calls if measure.distinct}
+    together = may_go_early(tuple(named for named in node.calls if not named[1].distinct)) and len(distinct) == 1
+    parts: dict[tuple[tuple[OptionalSide, ...], object], list[NamedCall]] = {}
+    for side in sides:
+        values = [spine.read(reference(key), side) for key in node.keys]
+        if any(value is None or value.columns & side.columns for value in values):
+            return None
+    for column, measure in node.calls:
+        read = tuple(side for side in sides if _reads(measure, spine, side))
+        of_its_own = measure.arguments if measure.distinct and not together else None
+        parts.setdefault((read, of_its_own), []).append((column, measure))
+    return [CallGroup(read, tuple(calls)) for (read, _), calls in parts.items()]
+
+
+def _reads(measure: AggregateCall, spine: Spine, side: OptionalSide) -> bool:
+    values = [spine.read(scalar, side) for scalar in measure.scalars]
+    return any(value is None or bool(value.columns & side.columns) for value in values)
+
+
+@rewrites(Aggregate)
+def aggregates_apart(_: Match, node: Aggregate) -> Iterator[Relation]:
+    """γk(f x, g y)(L ⟕ R)  =  γk(f x)(L) ⋈k γk(g y)(L ⟕ R)      f reads only L, and R has at most one partner
+
+    Each call is computed over the joins that it reads; calls over different distinct values are apart too. If g skips
+    rows without a partner, γk(f x)(L) ⟕k γk(g y)(L ⋈ R). Not without keys, nor if all calls read the same.
+    """
+    if not node.keys or any(key.type.is_floating for key in node.keys) or any(_is_random(c) for _, c in node.calls):
+        return
+    spine = Spine(node.input)
+    parts = _parts(node, spine)
+    if parts is None or not 1 < len(parts) <= MOST_PARTS:
+        return
+    whole = [part for part in parts if part.ignored_padding(spine) is None]
+    if not whole:
+        return
+    counted = _counted(node, "all")
+    result: Relation = Aggregate(node.input, node.keys, (*whole[0].calls, counted))
+    values: dict[Column, Scalar] = {column: reference(column) for column in node.columns}
+    for number, part in enumerate((*whole[1:], *(part for part in parts if part not in whole))):
+        side = part.ignored_padding(spine)
+        if side is None:
+            result = _met(result, node.keys, Aggregate(node.input, node.keys, part.calls), inner=True)
+            continue
+        met = _counted(node, f"met {number}")
+        matched = Aggregate(spine.matched(side), node.keys, (*part.calls, met))
+        result = _met(result, node.keys, matched, inner=False)
+        unmet = greater(reference(counted[0]), call("coalesce", reference(met[0]), literal(0)))
+        values |= {named[0]: _with_padding(named, spine, side, unmet) for named in part.calls}
+    yield Project(result, tuple((column, values[column]) for column in node.columns))
+
+
+def _counted(node: Aggregate, which: str) -> NamedCall:
+    """The number of rows of a group, which is dropped again where nothing reads it."""
+    column = derived(node.keys[0], f"rows {which} of {node.calls[0][0].id}", BIGINT)
+    return replace(column, name="row_count"), AggregateCall("count", (), BIGINT)
+
+
+def _is_random(measure: AggregateCall) -> bool:
+    return any(scalar.is_random for scalar in measure.scalars)
+
+
+def _met(left: Relation, keys: Sequence[Column], right: Aggregate, *, inner: bool) -> Relation:
+    """Two aggregates by the same keys, joined by them; NULLs are groups too."""
+    twins = {key: derived(key, f"apart {right.calls[0][0].id}") for key in keys}
+    calls = ((column, reference(column)) for column, _ in right.calls)
+    renamed = Project(right, (*((twin, reference(key)) for key, twin in twins.items()), *calls))
+    same = conjunction(null_safe_equality(reference(key), reference(twin)) for key, twin in twins.items())
+    return Join(JoinKind.INNER if inner else JoinKind.LEFT, left, renamed, same)
+
+
+def _with_padding(named: NamedCall, spine: Spine, side: OptionalSide, unmet: Scalar) -> Scalar:
+    """The value of a call for all groups, from that of rows with partners; `unmet` if the group has others too."""
+    column, measure = named
+    value = reference(column)
+    or_zero = call("coalesce", value, literal(0))
+    or_zero = cast(or_zero, column.type) if column.type.is_known else or_zero
+    if measure.function == "count":
+        return or_zero
+    if _neutral(measure, spine, side) is not Padded.ZERO:
+        return value
+    if never_null(measure.arguments[0], properties(spine.top).not_null):
+        return or_zero
+    return case_when(unmet, or_zero, value)
+
+
+RULES = (aggregates_apart,)
