@@ -6,7 +6,7 @@ The key of a table is such a column if rows only arrive, and so is a column with
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from slackwater.algebra.predicates import column_equality
@@ -32,6 +32,17 @@ def of_scan(relation: Scan) -> frozenset[ArrivalKey]:
     by_name = {f.name: column for f, column in zip(table.fields, relation.columns, strict=True)}
     own = [] if table.reference_key is None else [ArrivalKey(by_name[table.reference_key], table.name)]
     return frozenset((*own, *(ArrivalKey(by_name[r.column], r.table) for r in table.arrives_with)))
+
+
+def renamed(keys: frozenset[ArrivalKey], names: Mapping[Column, Sequence[Column]]) -> frozenset[ArrivalKey]:
+    """The keys under new names; a column may have several, or none."""
+    return frozenset(replace(key, column=name) for key in keys for name in names.get(key.column, ()))
+
+
+def in_all(keys: frozenset[ArrivalKey], lists: Iterable[Collection[Column]]) -> frozenset[ArrivalKey]:
+    """The keys that are in all these lists of columns."""
+    columns = list(lists)
+    return frozenset(key for key in keys if all(key.column in each for each in columns))
 
 
 def of_join(

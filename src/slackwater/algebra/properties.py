@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import singledispatch
 from itertools import product
 
-from slackwater.algebra.arrival_keys import ArrivalKey, matching_keys, of_join, of_scan, of_union
+from slackwater.algebra.arrival_keys import ArrivalKey, in_all, matching_keys, of_join, of_scan, of_union, renamed
 from slackwater.algebra.nullability import never_null
 from slackwater.algebra.predicates import column_equality, equality_sides, null_rejected_columns
 from slackwater.algebra.relation import (
@@ -159,9 +159,7 @@ def _(relation: Project) -> Properties:
     dependencies += [Dependency(key, every) for key in keys]
     not_null = frozenset(c for c, scalar in relation.items if never_null(scalar, below.not_null))
     is_random = any(scalar.is_random for _, scalar in relation.items)
-    arriving = frozenset(
-        replace(each, column=column) for each in below.arrives_by for column in new_names.get(each.column, ())
-    )
+    arriving = renamed(below.arrives_by, new_names)
     return Properties(
         not_null,
         keys,
@@ -237,7 +235,7 @@ def _(relation: Aggregate) -> Properties:
     counts = frozenset(column for column, call in relation.calls if call.function in ("count", "count_if"))
     monotone = not below.changing_tables or (relation.is_distinct and below.monotone)
     own = (Dependency(key, frozenset(relation.columns)),)
-    arriving = frozenset(each for each in below.arrives_by if each.column in key)
+    arriving = in_all(below.arrives_by, [relation.keys])
     return _with_reduced_keys(
         Properties(
             (below.not_null & key) | counts,
@@ -276,9 +274,7 @@ def _(relation: Window) -> Properties:
     ]
     keys = _few((*below.keys, *numbers))
     dependencies = below.dependencies + tuple(Dependency(key, frozenset(relation.columns)) for key in keys)
-    in_partition = frozenset(
-        each for each in below.arrives_by if all(each.column in call.partition for _, call in relation.calls)
-    )
+    in_partition = in_all(below.arrives_by, [call.partition for _, call in relation.calls])
     return Properties(
         below.not_null | counts,
         keys,
