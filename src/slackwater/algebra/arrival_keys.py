@@ -72,16 +72,10 @@ def matching_keys(
     return pairs
 
 
-def of_union(union: Union, branches: Sequence[frozenset[ArrivalKey] | None]) -> frozenset[ArrivalKey]:
-    """The columns by which all branches that change arrive."""
-    renamed = [
-        frozenset(
-            replace(key, column=name)
-            for key in keys
-            for name, source in zip(union.names, sources, strict=True)
-            if key.column == source
-        )
-        for sources, keys in zip(union.sources, branches, strict=True)
-        if keys is not None
+def of_union(union: Union, branches: Sequence[frozenset[ArrivalKey]]) -> frozenset[ArrivalKey]:
+    """The columns by which all branches arrive. A branch that does not change has none: its rows are there before."""
+    keys = [
+        renamed(own, {source: [name] for name, source in zip(union.names, sources, strict=True)})
+        for sources, own in zip(union.sources, branches, strict=True)
     ]
-    return frozenset[ArrivalKey].intersection(*renamed) if renamed else frozenset()
+    return frozenset[ArrivalKey].intersection(*keys) if keys else frozenset()

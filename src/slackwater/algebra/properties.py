@@ -295,7 +295,7 @@ def _(relation: Union) -> Properties:
         if all(s[position] in p.not_null for s, p in zip(relation.sources, below, strict=True))
     )
     tables = frozenset[str]().union(*(p.changing_tables for p in below))
-    arrives_by = of_union(relation, [p.arrives_by if p.changing_tables else None for p in below])
+    arrives_by = of_union(relation, [p.arrives_by for p in below])
     grows = all(p.grows for p in below)
     return Properties(not_null, (), (), tables, all(p.monotone for p in below), arrives_by, grows)
 

@@ -23,8 +23,9 @@ from slackwater.time.version import OLD
 
 
 def _is_an_arrival(goal: Goal) -> bool:
-    """Whether the form is the whole delta of an interval: tables that arrive together move together."""
-    return goal.form.since == OLD and goal.is_whole_step
+    """Whether the form is the whole delta of an interval, in which rows are only added and tables move together."""
+    retracted = goal.group.properties.changing_tables & goal.memo.retracting
+    return goal.form.since == OLD and goal.is_whole_step and not retracted
 
 
 @generates(Kind.DELTA, of=Join)
