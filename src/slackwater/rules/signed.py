@@ -6,7 +6,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from slackwater.algebra.relation import Aggregate, Join, JoinKind, Project, Relation, Union
-from slackwater.algebra.scalar import NULL, Scalar, cast, conjunction, literal, negative, null_safe_equality, reference
+from slackwater.algebra.scalar import (
+    NULL,
+    Scalar,
+    cast,
+    conjunction,
+    literal,
+    negative,
+    null_safe_equality,
+    product,
+    reference,
+)
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.time.forms import WEIGHT
 
@@ -59,6 +69,17 @@ def all_of(columns: Sequence[Column], terms: Sequence[Relation]) -> Relation:
 def twin(column: Column) -> Column:
     """A copy of the column, to match a relation with itself."""
     return replace(column, id=ColumnId(f"{column.id}′"))
+
+
+def joined_deltas(left: Relation, right: Relation, condition: Scalar) -> Relation:
+    """The inner join of two deltas; their weights multiply."""
+    if not (WEIGHT in left.columns and WEIGHT in right.columns):
+        return Join(JoinKind.INNER, left, right, condition)
+    other = twin(WEIGHT)
+    renamed = Project(right, tuple((c if c != WEIGHT else other, reference(c)) for c in right.columns))
+    pairs = Join(JoinKind.INNER, left, renamed, condition)
+    kept = tuple((c, reference(c)) for c in pairs.columns if c not in (WEIGHT, other))
+    return Project(pairs, (*kept, (WEIGHT, product(reference(WEIGHT), reference(other)))))
 
 
 def distinct_keys(relation: Relation, keys: Sequence[Column]) -> tuple[Relation, Scalar]:

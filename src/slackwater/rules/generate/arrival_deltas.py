@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slackwater.algebra.properties import arriving_together, properties
-from slackwater.algebra.relation import Aggregate, Join, JoinKind, Project, Relation, Window
-from slackwater.algebra.scalar import product, reference
+from slackwater.algebra.relation import Aggregate, Join, JoinKind, Relation, Window
 from slackwater.memo.memo import Memo
 from slackwater.rules.declare import generates
 from slackwater.rules.goal import Goal, leaf_of
 from slackwater.rules.intra.merges import consolidated
 from slackwater.rules.rule import Found
-from slackwater.rules.signed import twin
-from slackwater.time.forms import WEIGHT, Form, Kind
+from slackwater.rules.signed import joined_deltas
+from slackwater.time.forms import Form, Kind
 from slackwater.time.version import OLD
 
 
@@ -42,18 +41,12 @@ def delta_of_join_of_arrivals(goal: Goal, node: Join) -> Iterator[Found]:
 
 
 def _joined(node: Join, left: Form, right: Form, memo: Memo) -> Relation:
-    """The join of two deltas. Weights multiply in an inner join; otherwise partners are counted, so they are summed."""
-    if node.kind is not JoinKind.INNER:
-        unique = bool(memo[right.group].properties.keys)
-        partners = consolidated(right, right.names, unique=unique) if right.signed else right
-        return Join(node.kind, left, partners, node.condition)
-    if not (left.signed and right.signed):
-        return Join(node.kind, left, right, node.condition)
-    other = twin(WEIGHT)
-    renamed = Project(right, tuple((c if c != WEIGHT else other, reference(c)) for c in right.columns))
-    pairs = Join(node.kind, left, renamed, node.condition)
-    kept = tuple((c, reference(c)) for c in pairs.columns if c not in (WEIGHT, other))
-    return Project(pairs, (*kept, (WEIGHT, product(reference(WEIGHT), reference(other)))))
+    """The join of two deltas. Other joins than inner ones ask whether there is a partner: its weights are summed."""
+    if node.kind is JoinKind.INNER:
+        return joined_deltas(left, right, node.condition)
+    unique = bool(memo[right.group].properties.keys)
+    partners = consolidated(right, right.names, unique=unique) if right.signed else right
+    return Join(node.kind, left, partners, node.condition)
 
 
 @generates(Kind.DELTA, of=Aggregate)

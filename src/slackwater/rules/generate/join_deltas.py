@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slackwater.algebra.relation import Join, JoinKind, Project, Relation
-from slackwater.algebra.scalar import Scalar, product, reference
+from slackwater.algebra.relation import Join, JoinKind, Relation
+from slackwater.algebra.scalar import Scalar
 from slackwater.rules.declare import generates
 from slackwater.rules.goal import Goal
 from slackwater.rules.rule import Found
-from slackwater.rules.signed import negated, padded, plain, twin
-from slackwater.time.forms import WEIGHT, Kind
+from slackwater.rules.signed import joined_deltas, negated, padded, plain
+from slackwater.time.forms import Kind
 
 
 def inner_terms(goal: Goal, left: Relation, right: Relation, condition: Scalar) -> list[Relation]:
@@ -73,21 +73,11 @@ def delta_of_inner_join_in_three_terms(goal: Goal, node: Join) -> Iterator[Found
     left, right = node.left, node.right
     if node.kind is not JoinKind.INNER or not (goal.moves(left) and goal.moves(right)):
         return
-    other = twin(WEIGHT)
     change = goal.delta(right)
-    both: Relation = change
-    if goal.delta(left).signed and change.signed:
-        items = tuple((c if c != WEIGHT else other, reference(c)) for c in change.columns)
-        both = Project(change, items)
-    joined: Relation = Join(JoinKind.INNER, goal.delta(left), both, node.condition)
-    if other in joined.columns:
-        weight = product(reference(WEIGHT), reference(other))
-        kept = tuple((c, reference(c)) for c in joined.columns if c not in (WEIGHT, other))
-        joined = Project(joined, (*kept, (WEIGHT, weight)))
     terms = [
         Join(JoinKind.INNER, goal.delta(left), goal.old(right), node.condition),
         Join(JoinKind.INNER, goal.old(left), change, node.condition),
-        joined,
+        joined_deltas(goal.delta(left), change, node.condition),
     ]
     yield terms
 
