@@ -141,7 +141,12 @@ def _branching_files(modules: Sequence[Module]) -> Iterator[str]:
 
 
 def _operators(module: Module) -> Iterator[str]:
-    return (it.name for it in module.classes if OPERATOR_BASE in map(_last_name, it.bases))
+    """The classes below the base, directly or not."""
+    bases = {OPERATOR_BASE}
+    for it in sorted(module.classes, key=lambda found: found.lineno):
+        if not bases.isdisjoint(map(_last_name, it.bases)):
+            bases.add(it.name)
+            yield it.name
 
 
 def _tested_classes(node: ast.AST) -> Iterator[str]:

@@ -10,6 +10,7 @@ from slackwater.bench.workloads.column_spread import HEADER, Spreading, counted,
 from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.catalog.arrival import Change
 from slackwater.catalog.measured import measured
+from slackwater.catalog.statistics import Meeting
 
 
 @pytest.mark.parametrize("name", ["tpch", "tpcds"])
@@ -36,12 +37,12 @@ def test_what_shrinks_or_jumps_is_kept_within_bounds() -> None:
 def test_lines_arrive_with_their_orders_unless_the_pattern_says_otherwise() -> None:
     work = tpch()
     for pattern, together in [
-        (parse_pattern("60/20/20", work.tables), {"l_orderkey": "orders"}),
+        (parse_pattern("60/20/20", work.tables), {"l_orderkey": Meeting("orders")}),
         (ArrivalPattern(correlated=False), {}),
         (ArrivalPattern(lag=0.1), {}),
         (ArrivalPattern(changing=frozenset({"lineitem"})), {}),
     ]:
-        assert workload_statistics(work, 1, pattern)["lineitem"].arrives_with == together
+        assert workload_statistics(work, 1, pattern)["lineitem"].meets == together
 
 
 def test_a_hundredth_is_near_what_is_counted(tpch_data: Dataset) -> None:

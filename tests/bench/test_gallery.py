@@ -16,13 +16,13 @@ import pyarrow.compute as pc
 import pytest
 
 from slackwater.algebra.schema import Field, TableSchema
+from slackwater.bench.cost_ratios import CostKind, QueryResult
 from slackwater.bench.gallery.gallery_result import GalleryBenchmark
 from slackwater.bench.gallery.gallery_trial import GallerySetting, GalleryTrial, measure_gallery_job
 from slackwater.bench.gallery.jobs import GalleryJob, gallery_job, gallery_jobs
 from slackwater.bench.gallery.landing import LandedData, linked, write_rows
 from slackwater.bench.gallery.sampling import NEVER, feed, later, parted, random_of, zipf
 from slackwater.bench.measure import Failed, Measurements
-from slackwater.bench.progressive import QueryResult
 from slackwater.bench.trial import TrialCost
 from slackwater.catalog.table import Catalog
 from slackwater.cli.bench_gallery import GalleryReport
@@ -343,10 +343,10 @@ BENCH = GalleryBenchmark(0.5, 0, "trust", (result("a", 10, 4, 2, 1), result("b",
 
 
 def test_jobs_are_added_up_at_their_own_prices() -> None:
-    together = BENCH.together("executors")
+    together = BENCH.together.ratios(CostKind.EXECUTORS)
     assert [together.deadline, together.weighted, together.total] == pytest.approx([10 / 40, 14.8 / 40, 22 / 40])
-    assert BENCH.together("JVM and Python").deadline == pytest.approx(30 / 240)
-    assert BENCH.together("wall").deadline == pytest.approx(BENCH.together("JVM").deadline)
+    assert BENCH.together.ratios(CostKind.EVERYTHING).deadline == pytest.approx(30 / 240)
+    assert BENCH.together.ratios(CostKind.WALL).deadline == pytest.approx(BENCH.together.ratios(CostKind.JVM).deadline)
     assert (BENCH.equal, BENCH.sound) == (2, False)
     assert not replace(BENCH, results=(result("a", 1, 1, equal=False),)).sound
     assert replace(BENCH, results=BENCH.jobs).sound
@@ -358,8 +358,8 @@ def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
     CommandOutput().report(GalleryReport(BENCH))
     shown = capsys.readouterr().out
     lines = [line.split() for line in shown.splitlines()]
-    assert "a executors 10.00 4.00 2.00 1.00 0.10 0.28 0.70 2.0 KiB yes".split() in lines
-    assert "JVM and Python 180.00 18.00 27.00 0.15 0.20 0.25".split() in lines
+    assert "a executors 10.00 4.00 2.00 1.00 0.10 0.28 0.70 0.5 2.0 KiB yes".split() in lines
+    assert "everything 180.00 18.00 27.00 0.15 0.20 0.25".split() in lines
     assert "c failed: refused" in shown
     assert "2 jobs at scale 0.5: at the deadline 0.25 of batch's executor CPU" in shown
     told = json.loads(json.dumps(GalleryReport(BENCH).as_json()))
@@ -403,7 +403,8 @@ def test_a_job_answers_as_batch_does(job: GalleryJob, spark: Session, tmp_path: 
     found = measure_gallery_job(spark, setting, job, tmp_path / "job", batch_first=False)
     assert found.measured.equal
     assert len(found.measured.runs) == job.config.timeline.last
-    assert 0 < found.batch.cpu_s < found.batch.jvm_cpu_s < found.batch.total_cpu_s
+    seconds = [found.batch(cost) for cost in (CostKind.EXECUTORS, CostKind.JVM, CostKind.EVERYTHING)]
+    assert 0 < seconds[0] < seconds[1] < seconds[2]
 
 
 @pytest.mark.slow

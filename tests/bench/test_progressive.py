@@ -11,6 +11,7 @@ import pytest
 
 from slackwater.bench.arriving import ArrivingData, prepare_data
 from slackwater.bench.chart import Chart
+from slackwater.bench.cost_ratios import CostKind
 from slackwater.bench.maintenance import MaintenanceBenchmark
 from slackwater.bench.measure import Failed, Measurements, learned
 from slackwater.bench.progressive import ProgressiveBenchmark
@@ -18,13 +19,15 @@ from slackwater.bench.ratio_chart import Distribution
 from slackwater.bench.trial import JobTrial, Setting, TrialCost
 from slackwater.bench.workloads import parse_pattern, tpch
 from slackwater.catalog.statistics import Arrival
+from slackwater.cli.bench_runs import ProgressiveReport
 from slackwater.cli.main import main
+from slackwater.cli.output import CommandOutput
 from slackwater.spark.session import Session
 from slackwater.time.timeline import Timeline
 
 
 def cost(cpu: float, process: float | None = None) -> TrialCost:
-    return TrialCost(cpu, 2 * cpu if process is None else process, cpu)
+    return TrialCost(cpu, 2 * cpu if process is None else process, cpu, cpu)
 
 
 def measured(
@@ -44,51 +47,57 @@ RESULTS = (
 
 
 def test_ratios_are_of_batch_and_totals_are_ratios_of_sums() -> None:
-    bench = ProgressiveBenchmark("tpch", 1, SHARES, WEIGHTS, RESULTS)
-    first, second = bench.queries
-    assert first.executors.deadline == pytest.approx(0.1)
-    assert first.executors.weighted == pytest.approx((0.25 * 4 + 0.3 * 2 + 1) / 10)
-    assert first.executors.total == pytest.approx(0.7)
-    assert second.executors.deadline == pytest.approx(1.5)
-    assert second.process.deadline == pytest.approx(3.0 / 6.0)
-    assert bench.executors.deadline == pytest.approx(2.5 / 11)
-    assert bench.executors.weighted == pytest.approx((0.25 * 4 + 0.3 * 2 + 2.5) / 11)
-    assert bench.executors.total == pytest.approx(8.5 / 11)
-    assert bench.process.deadline == pytest.approx(5.0 / 26)
-    assert (bench.worse_at_deadline, bench.clearly_worse_at_deadline) == (1, 1)
-    assert (bench.equal, len(bench.failed)) == (1, 1)
-    assert bench.percentiles()["p50"][0].deadline == pytest.approx(0.1)
-    assert bench.percentiles()["max"][0].deadline == pytest.approx(1.5)
+    together = ProgressiveBenchmark("tpch", 1, SHARES, WEIGHTS, RESULTS).together
+    first, second = together.queries
+    assert first.ratios(CostKind.EXECUTORS).each == pytest.approx((0.1, (0.25 * 4 + 0.3 * 2 + 1) / 10, 0.7))
+    assert first.ratios(CostKind.WALL) == first.ratios(CostKind.EXECUTORS)
+    assert second.ratios(CostKind.EXECUTORS).deadline == pytest.approx(1.5)
+    assert second.ratios(CostKind.EVERYTHING).deadline == pytest.approx(3.0 / 6.0)
+    assert second.ratios(CostKind.JVM).deadline == pytest.approx(1.5)
+    executors = (2.5 / 11, (0.25 * 4 + 0.3 * 2 + 2.5) / 11, 8.5 / 11)
+    assert together.ratios(CostKind.EXECUTORS).each == pytest.approx(executors)
+    assert together.ratios(CostKind.EVERYTHING).deadline == pytest.approx(5.0 / 26)
+    assert together.spread(50, CostKind.EXECUTORS).deadline == pytest.approx(0.1)
+    assert together.spread(100, CostKind.EXECUTORS).deadline == pytest.approx(1.5)
 
 
-def test_a_query_that_is_worse_by_little_is_not_clearly_worse() -> None:
-    bench = ProgressiveBenchmark("tpch", 1, SHARES, WEIGHTS, (measured("q1", 1.0, (0.0, 0.0, 1.05)),))
-    assert (bench.worse_at_deadline, bench.clearly_worse_at_deadline) == (1, 0)
+def test_a_query_is_dearer_if_it_is_so_by_more_than_a_tenth() -> None:
+    together = ProgressiveBenchmark("tpch", 1, SHARES, WEIGHTS, RESULTS).together
+    assert (together.dearer(CostKind.EXECUTORS), together.dearer(CostKind.EVERYTHING)) == (1, 0)
+    close = ProgressiveBenchmark("tpch", 1, SHARES, WEIGHTS, (measured("q1", 1.0, (0.0, 0.0, 1.05)),)).together
+    assert (close.dearer(CostKind.EXECUTORS), close.dearer(CostKind.EXECUTORS, 0.0)) == (0, 1)
 
 
 def test_the_json_has_every_query_and_the_totals() -> None:
-    told = json.loads(json.dumps(ProgressiveBenchmark("tpch", 1, SHARES, WEIGHTS, RESULTS).as_json()))
-    asked = {"query", "batch_cpu_s", "run_cpu_s", "deadline_ratio", "weighted_ratio", "total_ratio"}
-    asked |= {"process_deadline_ratio", "process_weighted_ratio", "equal", "error"}
+    bench = ProgressiveBenchmark("tpch", 1, SHARES, WEIGHTS, RESULTS)
+    told = json.loads(json.dumps(bench.as_json()))
     assert [query["query"] for query in told["queries"]] == ["q1", "q2", "q3"]
-    assert all(asked <= query.keys() for query in told["queries"])
-    assert told["queries"][0]["run_cpu_s"] == [4.0, 2.0, 1.0]
-    assert told["queries"][2]["error"] == "refused"
-    assert told["queries"][2]["deadline_ratio"] is None
+    assert [query["error"] for query in told["queries"]] == [None, None, "refused"]
+    assert [*told["queries"][0]["costs"]] == ["executors", "JVM", "everything", "wall"]
+    assert told["queries"][0]["costs"]["executors"]["runs_s"] == [4.0, 2.0, 1.0]
+    assert told["queries"][0]["costs"]["everything"]["batch_s"] == 20.0
     totals = told["totals"]
-    assert totals["deadline_ratio"] == pytest.approx(2.5 / 11)
-    assert (totals["worse_at_deadline"], totals["equal"], totals["measured"], totals["failed"]) == (1, 1, 2, 1)
+    assert totals["executors"]["deadline"] == pytest.approx(2.5 / 11)
+    assert totals["executors"]["dearer_at_deadline"] == 1
+    assert totals["everything"]["percentiles"]["max"]["deadline"] == pytest.approx(0.5)
+    assert (totals["equal"], totals["measured"], totals["failed"]) == (1, 2, 1)
+
+
+def test_the_report_says_how_many_are_dearer_with_everything_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    CommandOutput().report(ProgressiveReport(ProgressiveBenchmark("tpch", 1, SHARES, WEIGHTS, RESULTS)))
+    shown = capsys.readouterr().out
+    lines = [line.split() for line in shown.splitlines()]
+    assert "q1 executors 10.00 4.00 2.00 1.00 0.10 0.26 0.70 0.5 1000 B yes".split() in lines
+    assert "everything 20.00 8.00 4.00 2.00 0.10 0.26 0.70".split() in lines
+    assert "0 of 2 dearer than batch at the deadline by more than a tenth, everything counted" in " ".join(
+        shown.split()
+    )
+    assert "q3 failed: refused" in shown
 
 
 def test_where_every_query_fails_there_is_still_a_report() -> None:
     told = ProgressiveBenchmark("tpch", 1, SHARES, WEIGHTS, (Failed("q3", "refused"),)).as_json()
-    assert told["totals"] == {
-        "worse_at_deadline": 0,
-        "clearly_worse_at_deadline": 0,
-        "equal": 0,
-        "measured": 0,
-        "failed": 1,
-    }
+    assert told["totals"] == {"equal": 0, "measured": 0, "failed": 1}
 
 
 def test_upkeep_is_all_runs_against_batch_at_all_runs() -> None:
@@ -152,7 +161,9 @@ def test_data_is_divided_once_and_counted_in_its_files(arriving: ArrivingData, c
     assert sum(arrival.inserts for arrival in orders) == again.dataset.rows("orders")
     assert 0.5 < orders[0].inserts / again.dataset.rows("orders") < 0.7
     assert again.arrivals("nation") == (Arrival(25.0), Arrival(0.0), Arrival(0.0))
-    assert again.statistics["lineitem"].arrives_with == {"l_orderkey": "orders"}
+    assert again.statistics["lineitem"].meets == {}
+    assert again.promises("lineitem") == {"orders": ["l_orderkey"]}
+    assert again.promises("orders") == {}
     assert again.tables_of(again.work.queries()[3]) == ("customer", "orders", "lineitem")
 
 
@@ -180,11 +191,12 @@ def test_a_query_is_run_as_a_job_and_equals_batch(
     assert "1 of 1 equal to batch" in capsys.readouterr().out
     told = json.loads(file.read_text(encoding="utf-8"))
     assert told["queries"][0]["query"] == "tpch-q6"
-    assert told["queries"][0]["batch_cpu_s"] > 0
-    assert len(told["queries"][0]["run_cpu_s"]) == 3
+    costs = told["queries"][0]["costs"]
+    assert 0 < costs["executors"]["batch_s"] < costs["JVM"]["batch_s"] < costs["everything"]["batch_s"]
+    assert len(costs["everything"]["runs_s"]) == 3
     assert told["totals"]["equal"] == 1
     assert "tpch-q6" in chart.read_text(encoding="utf-8")
-    assert "total CPU, weighted" in cdf.read_text(encoding="utf-8")
+    assert "everything, weighted" in cdf.read_text(encoding="utf-8")
     assert main(["bench", "maintenance", *options, "--json", str(file)]) == 0
     assert "an answer at every run" in capsys.readouterr().out
     told = json.loads(file.read_text(encoding="utf-8"))

@@ -64,6 +64,18 @@ def test_plan_and_explain_tell_which_step_serves_which_query(said: Said) -> None
     ]
 
 
+@pytest.mark.usefixtures("room")
+def test_why_a_query_is_computed_by_its_text_is_said_before_and_in_a_cycle(said: Said) -> None:
+    because = "query text, line 1, column 16: WITH RECURSIVE is not supported"
+    line = f"query text: computed from scratch: {because}\n"
+    assert line in said("plan")
+    said("run", "--early")
+    assert line in said("plan")
+    assert line in said("explain")
+    for command in ("plan", "explain"):
+        assert json.loads(said(command, "--json"))["from_scratch_because"] == {"text": because}
+
+
 def test_a_line_for_every_answer(room: Room, said: Said) -> None:
     out = room.directory / "out"
     status = said("status").splitlines()

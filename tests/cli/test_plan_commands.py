@@ -45,7 +45,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_a_plan_as_text(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "plan", *given, "--method", "maintain")
     assert "run 1 of 2 · 14:00 · weight 0.2" in text
-    assert "sales (what arrived at 14:00)" in text
+    assert "sales (as of 14:00)" in text
     assert "deliver the answer" in text
     assert "rules: delta_of_left_outer_join" in text
 
@@ -66,7 +66,7 @@ def test_a_plan_as_a_picture(form: str, begins: str, given: list[str], capsys: p
 def test_the_sql_of_one_run(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "explain", *given, "--run", "1", "--sql", "--method", "maintain")
     assert "-- 14:00: save" in text
-    assert "sales__d1" in text
+    assert "sales__v1" in text
     assert "24:00 · weight" not in text
 
 

@@ -87,20 +87,32 @@ class _Arriving:
             self.connection.execute(f'CREATE OR REPLACE VIEW "{table.name}" AS FROM "{snapshot_name(table.name, run)}"')
 
     def _coming(self, table: TableSchema, rows: list[Row], run: int) -> list[Row]:
-        """The first of the rows that are left; rows that arrive with others are put first, and no others come."""
-        if not table.arrives_with:
-            share = len(rows) if run == self.timeline.last else self.random.randint(0, len(rows))
-            return rows[:share]
-        names = table.column_names()
-        come = [row for row in rows if all(self._is_new(row[names.index(r.column)], r) for r in table.arrives_with)]
-        rows[:] = [*come, *(row for row in rows if row not in come)]
+        """The first of the rows that are left; those that must not come yet are put last.
+
+        Rows that arrive with others come when those do, and rows that arrive after others not before them.
+        """
+        may_come = [
+            row
+            for row in rows
+            if all(self._refers(table, row, r, self.come[r.table]) for r in table.arrives_with)
+            and not any(self._refers(table, row, r, self._left(r.table)) for r in table.arrives_after)
+        ]
+        at_once = bool(table.arrives_with) or run == self.timeline.last
+        come = may_come if at_once else may_come[: self.random.randint(0, len(may_come))]
+        for row in come:
+            rows.remove(row)
+        rows[:0] = come
         return come
 
-    def _is_new(self, value: object, reference: KeyReference) -> bool:
-        """Whether a row with this key arrives in this run; tables that are referred to are listed first."""
-        other = next(table for table in self.given if table.name == reference.table)
-        key = other.column_names().index(other.reference_key or "")
-        return any(row[key] == value for row in self.come[reference.table])
+    def _left(self, name: str) -> list[Row]:
+        """The rows of a table that are yet to come; tables that are referred to are listed first."""
+        return next(rows for table, rows in self.given.items() if table.name == name)
+
+    def _refers(self, table: TableSchema, row: Row, reference: KeyReference, others: list[Row]) -> bool:
+        names = table.column_names()
+        referred = next(other for other in self.given if other.name == reference.table).column_names()
+        places = [(names.index(a), referred.index(b)) for a, b in zip(reference.columns, reference.key, strict=True)]
+        return any(all(row[own] == other[key] for own, key in places) for other in others)
 
     def _create(self, table: TableSchema, name: str, rows: list[Row], *more: str) -> None:
         columns = [*self.types[table], *more]

@@ -30,7 +30,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from slackwater.algebra.schema import KeyReference
+from slackwater.algebra.schema import KeyReference, TableSchema
 from slackwater.catalog.table import Catalog, table
 
 RULE = "----"
@@ -158,28 +158,31 @@ def _command(line: str) -> tuple[str, dict[str, tuple[str, ...]]]:
 
 
 def _catalog(lines: list[str]) -> World:
-    tables = []
+    tables: list[TableSchema] = []
     notes: dict[str, TableNote] = {}
     for line in lines:
         name, _, rest = line.partition("(")
         inner, after = _balanced(rest)
         columns: dict[str, str] = {}
         keys: list[list[str]] = []
-        references: list[KeyReference] = []
+        together: list[KeyReference] = []
+        later: list[KeyReference] = []
         for entry in _split(inner):
             if entry.startswith(("key(", "key (")):
                 keys.append([part.strip() for part in entry.partition("(")[2].rstrip(")").split(",")])
                 continue
             column, _, written = entry.partition(" ")
-            written, _, referred = written.partition(" with ")
-            if referred:
-                references.append(KeyReference(column, referred))
+            for word, references in ((" with ", together), (" after ", later)):
+                written, _, referred = written.partition(word)
+                if referred:
+                    (key,) = next(other.keys[0] for other in tables if other.name == referred)
+                    references.append(KeyReference((column,), referred, (key,)))
             if written.endswith(" key"):
                 keys.append([column])
             columns[column] = written.removesuffix(" key")
         note = _note(after)
         schema = table(name.strip(), columns, keys=keys, changing="static" not in after.split())
-        schema = replace(schema, arrives_with=tuple(references))
+        schema = replace(schema, arrives_with=tuple(together), arrives_after=tuple(later))
         tables.append(replace(schema, append_only=not (note.leaves or note.updates or "feed" in after.split())))
         notes[name.strip()] = note
     return World(Catalog.of(tables), notes)

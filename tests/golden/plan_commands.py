@@ -4,6 +4,7 @@
 |---|---|---|
 | plan | the plan; it is also run beside the batch query, on data that arrives bit by bit | the problem, and below |
 | alternatives | the best plan of each method, batch and the runner-up | the problem |
+| why-not | why no more is done early and what would change that; what is to be written is tried | the problem |
 | workload | the plan of a workload's query at SF 1, 60/20/20, weights .25/.3/1 | of, query, expect, expect-not |
 | memo | the explored memo | the problem |
 | memo-growth | the memo of Fig. 4 of Tempura as it grows, step by step | |
@@ -20,6 +21,9 @@ from tests.golden.arriving import check_plan
 from tests.golden.cells import Cell
 from tests.golden.commands import bound, command
 
+from slackwater.advice.file_text import FileKind
+from slackwater.advice.planned_problem import PlannedProblem
+from slackwater.advice.why_not import why_not
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query
 from slackwater.bench.workloads import ArrivalPattern, workload
@@ -119,6 +123,14 @@ def show_plan(cell: Cell) -> str:
     if "sql" in more:
         text += "".join(f"\n\n-- {plan.time(s.run)}: {s.name}\n{step_sql(s)}" for s in plan.steps)
     return text
+
+
+@command("why-not", *PROBLEM)
+def show_why_not(cell: Cell) -> str:
+    query, known, timeline, options = problem_of(cell)
+    planning = plan_query(query, known, timeline, options)
+    problem = PlannedProblem({ONLY: query}, known, timeline, options, planning)
+    return "\n".join(why_not(problem, FileKind.JOB, tries=True).lines())
 
 
 @command("workload", "of", "query", "expect", "expect-not")

@@ -28,7 +28,7 @@ from slackwater.plan.explain import explain
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import plan_query
-from slackwater.plan.rests import side_by_side
+from slackwater.plan.rests import rest_rows
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline
@@ -62,6 +62,13 @@ def _known(cell: Cell, known: Statistics, before: Timeline, after: Timeline, don
     return found
 
 
+def _side_by_side(before: Plan, after: Plan, done: int) -> str:
+    """A block of lines for each time, the current plan on the left."""
+    table = [("", "plan in force", "planned now"), *rest_rows(before, after, done)]
+    widths = [max(len(row[i]) for row in table) for i in range(3)]
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table)
+
+
 @command("replan", *PROBLEM, "done", "brought", "rest", "prices", "run")
 def show_replanned(cell: Cell) -> str:
     query, before, options = query_of(cell, cell.text), timeline_of(cell), options_of(cell)
@@ -73,7 +80,7 @@ def show_replanned(cell: Cell) -> str:
     if cell.option("run") != ("no",):
         check_plan(cell, query, new, after)
     rest = "\n\n".join(explain(new, rows=False, run=run) for run in after.runs if run > done)
-    return f"{side_by_side(old, new, done)}\n\n{rest}"
+    return f"{_side_by_side(old, new, done)}\n\n{rest}"
 
 
 @command("changed-query", *PROBLEM, "done", "run")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from unittest.mock import patch
 
 import pyarrow as pa
@@ -25,7 +26,13 @@ def counting_exactly() -> Iterator[Passes]:
     passes: Passes = []
 
     def count_columns(
-        duck: Duck, view: str, fields: Sequence[Field], rates: SampleRates, *, feed: bool, known: Collection[str]
+        duck: Duck,
+        view: str,
+        fields: Sequence[Field],
+        rates: SampleRates,
+        *,
+        feed: bool,
+        known: Collection[str],
     ) -> Counted:
         passes.append(tuple(field.name for field in fields))
         rows = duck.connection.execute(f"SELECT * FROM {view}").to_arrow_table()
@@ -36,6 +43,7 @@ def counting_exactly() -> Iterator[Passes]:
             rows = rows.filter(pc.is_in(rows.column("_change_type"), pa.array(["insert", "update_postimage"])))
         seen, sampled = (rows.slice(0, round(rows.num_rows * rate)) for rate in (rates.seen, rates.sampled))
         columns = {f.name: _column(rows, seen, sampled, f.name, ends=f.name not in known) for f in fields}
+        columns |= {name: replace(columns[name], keys=_hashes(rows, name, rates.one_in)) for name in rates.keys}
         return Counted(float(rows.num_rows), float(seen.num_rows), float(sampled.num_rows), kinds, columns)
 
     with patch.multiple("slackwater.job.inputs.counting", count_columns=count_columns, united=united):
@@ -66,3 +74,8 @@ def united(_: Duck, sketches: Mapping[str, Sequence[bytes]]) -> dict[str, tuple[
         values = sorted({value for sketch in several for value in json.loads(sketch)})
         found[name] = json.dumps(values).encode(), float(len(values))
     return found
+
+
+def _hashes(rows: pa.Table, name: str, one_in: int) -> frozenset[int]:
+    """Whole numbers stand for their own hashes."""
+    return frozenset(value for value in rows.column(name).to_pylist() if value is not None and value % one_in == 0)

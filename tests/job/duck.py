@@ -201,7 +201,7 @@ def without_spark(outputs: Sequence[tuple[str, str]] | None = OUTPUTS) -> Iterat
     with (
         patch.multiple(
             f"{job}.cycle.query_analysis",
-            check_relations=lambda *_: None,
+            fields_over=spark.output_fields,
             output_fields=spark.output_fields,
             user_aggregates=lambda _: frozenset(),
             has_catalog_of_its_own=lambda _: False,
@@ -209,7 +209,9 @@ def without_spark(outputs: Sequence[tuple[str, str]] | None = OUTPUTS) -> Iterat
             check_no_text_is_a_moment=lambda *_: None,
             run_statement=spark.execute,
         ),
-        patch.multiple(f"{job}.inputs.job_sources", columns_of_files=spark.columns_of_files),
+        patch.multiple(
+            f"{job}.inputs.job_sources", columns_of_files=spark.columns_of_files, settings_of_results=spark.settings
+        ),
         patch.multiple(f"{job}.cycle.conditions", settings_of_results=spark.settings, setting=spark.setting),
         patch.multiple(
             f"{job}.inputs.record_expressions", output_fields=spark.type_of_expression, run_statement=spark.execute

@@ -40,7 +40,8 @@ WRONG = [
     (small() + "name: again\n", 6, 1, "`name` stands here twice", "first on line 1"),
     # keys
     (small(shedule="[1]"), 6, 1, "unknown key `shedule`", "did you mean `schedule`?"),
-    (small(prices="[1]"), 6, 1, "unknown key `prices`", "did you mean `weights`?"),
+    (small(costs="[1]"), 6, 1, "unknown key `costs`", "did you mean `weights`?"),
+    (small(prices="proces"), 6, 9, "`prices` cannot be `proces`", "did you mean `process`?"),
     (small(master="x"), 6, 1, "unknown key `master`", "it belongs to `spark`"),
     (source("path: x, foramt: csv"), 4, 28, "unknown key `foramt` in `sources.sales`", "did you mean `format`?"),
     (source("path: x, rows: 3"), 4, 28, "unknown key `rows` in `sources.sales`", "it belongs to `sources.*.expect`"),

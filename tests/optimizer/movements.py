@@ -40,7 +40,35 @@ def make_movements(choices: Choices, database: Database, runs: int, *, only_grow
             style = choices.pick(styles)
             rows = list(database.rows[schema.name])
             found[schema.name] = _movements(choices, schema, rows, runs, style)
-    return found
+    return following(choices, database, found) if choices.chance(3) else found
+
+
+def following(choices: Choices, database: Database, found: Movements) -> Movements:
+    """Rows of growing tables come with those that they refer to, by columns of the same names, or some runs later."""
+    schemas = {schema.name: schema for schema in database.schemas if schema.name in found}
+    growing = [name for name, runs in found.items() if len(runs) > 1 and not any(m.deletes for m in runs)]
+    keyed = [name for name in growing if schemas[name].keys]
+    if not keyed or len(growing) < 2:
+        return found
+    first = choices.pick(keyed)
+    key = sorted(schemas[first].keys[0])
+
+    def key_of(name: str, row: Row) -> Row:
+        return tuple(row[schemas[name].column_names().index(column)] for column in key)
+
+    arrives = {key_of(first, row): run for run, movement in enumerate(found[first]) for row in movement.inserts}
+    moved = dict(found)
+    for name in growing:
+        if name == first or not set(key) <= set(schemas[name].column_names()):
+            continue
+        later = choices.chance(2)
+        coming: list[list[Row]] = [[] for _ in found[name]]
+        for row in (row for movement in found[name] for row in movement.inserts):
+            run = arrives.get(key_of(name, row))
+            if run is not None:
+                coming[run + (choices.below(len(coming) - run) if later else 0)].append(row)
+        moved[name] = tuple(Movement(tuple(rows)) for rows in coming)
+    return moved
 
 
 def _movements(choices: Choices, schema: TableSchema, rows: list[Row], runs: int, style: int) -> tuple[Movement, ...]:

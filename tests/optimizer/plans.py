@@ -13,12 +13,14 @@ from dataclasses import dataclass, replace
 
 from tests.compare import differences, rows_of, same
 from tests.optimizer.movements import Movements, changes, make_movements
+from tests.optimizer.promises import promising
 from tests.strategies.choices import Choices
 from tests.strategies.queries import Case, Family, make_case
 from tests.strategies.scattered import DEAR, ScatteredCost, prices_of
 from tests.strategies.search import Search
 
 from slackwater.algebra.relation import Relation
+from slackwater.catalog.table import Catalog
 from slackwater.physical.model import CostModel
 from slackwater.plan.narrow import columns_read
 from slackwater.plan.options import Options
@@ -27,6 +29,7 @@ from slackwater.rules.catalogue import METHODS, RULES
 from slackwater.rules.generate.snapshots import snapshot_of_operator
 from slackwater.search.objective import Custom, LastRunFirst, Objective, Vector
 from slackwater.simulation.simulator import Simulator
+from slackwater.simulation.tables import Tables
 from slackwater.time.forms import Form, Kind
 
 SWITCHES = tuple(rule.name for rule in RULES if rule is not snapshot_of_operator)
@@ -71,6 +74,8 @@ class PlanCase:
     seed: int | None
     objective: Objective | None
     cost: CostModel | None = None
+    promising: bool = False
+    """Whether tables promise all that their arrivals keep."""
 
     def options(self) -> Options:
         model = self.cost or prices_of(self.seed)
@@ -79,7 +84,7 @@ class PlanCase:
     def __repr__(self) -> str:
         setting = (
             f"deliver={self.deliver!r}, weights={self.weights}, methods={self.methods}, disable={self.disable}, "
-            f"seed={self.seed}, objective={self.objective}, cost={self.cost}"
+            f"seed={self.seed}, objective={self.objective}, cost={self.cost}, promising={self.promising}"
         )
         arriving = "\n".join(
             f"    {name} run {run}: + {list(m.inserts)} - {list(m.deletes)}"
@@ -103,7 +108,9 @@ def make_plan_case(choices: Choices, family: Family, *, only_growing: bool = Fal
     if choices.chance(2):
         disable = tuple(choices.several(SWITCHES, 1, choices.pick((3, len(SWITCHES)))))
     seed = choices.below(1000) if choices.below(8) else None
-    return PlanCase(case, movements, runs, deliver, weights, methods, disable, seed, choices.pick(OBJECTIVES))
+    objective = choices.pick(OBJECTIVES)
+    promises = choices.chance(2)
+    return PlanCase(case, movements, runs, deliver, weights, methods, disable, seed, objective, promising=promises)
 
 
 def make_held_back_case(choices: Choices, family: Family) -> PlanCase:
@@ -119,7 +126,10 @@ def check_plan(planned: PlanCase) -> None:
     keys = {s.name: [sorted(key) for key in s.keys] for s in database.schemas if s.name in planned.movements}
     if not planned.movements:
         return  # a query over no table has nothing to plan
-    simulator = Simulator(changes(database, planned.movements), keys=keys)
+    tables = Tables(changes(database, planned.movements), keys)
+    if planned.promising:
+        tables.catalog = Catalog.of(promising(tables.catalog, planned.movements))
+    simulator = Simulator(tables)
     found = simulator.simulate(
         planned.case.sql, deliver=planned.deliver, weights=planned.weights, options=planned.options()
     )

@@ -18,6 +18,7 @@ from functools import cache
 
 import duckdb
 from tests.optimizer.movements import Movement, Movements
+from tests.optimizer.promises import promising
 from tests.strategies.queries import Case
 from tests.strategies.tables import Row, Value
 
@@ -67,7 +68,8 @@ class Truth:
 
     def __post_init__(self) -> None:
         connection().execute("DROP SCHEMA IF EXISTS truth CASCADE; CREATE SCHEMA truth; USE truth")
-        schemas = [_as_it_moves(s, self.movements.get(s.name, ())) for s in self.case.database.schemas]
+        moving = (_as_it_moves(s, self.movements.get(s.name, ())) for s in self.case.database.schemas)
+        schemas = promising(moving, self.movements)
         for schema in schemas:
             if schema.name in self.movements:
                 self._load(schema, self.movements[schema.name])
@@ -107,15 +109,12 @@ class Truth:
     def every_alternative(self) -> Iterator[tuple[Cell, Alternative]]:
         """Each alternative of each form, in each interval in which it can be used."""
         for group in list(self.planning.memo):
-            for form, alternatives in list(group.forms.items()):
+            for form in list(group.forms):
                 for interval in (0,) if group.is_static else range(self.runs + 1):
                     cell = Cell(form, interval)
                     if interval == 0 and (form.kind is not Kind.SNAPSHOT or form.until != group.tables):
                         continue
-                    usable = list(self.cells.ways(cell))
-                    for alternative in alternatives:
-                        if alternative in usable:
-                            yield cell, alternative
+                    yield from ((cell, alternative) for alternative, _ in self.cells.ways(cell))
 
     def value(self, cell: Cell, alternative: Alternative) -> Bag:
         """What an alternative gives, over true inputs."""

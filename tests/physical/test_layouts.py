@@ -143,10 +143,7 @@ def test_a_broadcast_join_leaves_the_large_side_where_it_is() -> None:
     done = [work.operator for work in EngineCost().layout(tree, rows).works]
     assert done.count(Operator.EXCHANGE) == 1
     assert Operator.BROADCAST_JOIN in done
-    asked = [
-        way.demands
-        for way in Layouts(EngineCost(), EngineCost().price, rows, anything).ways(joined(), Clustered(frozenset((S,))))
-    ]
+    asked = [way.demands for way in Layouts(EngineCost(), rows, anything).ways(joined(), Clustered(frozenset((S,))))]
     assert ((SALES, Clustered(frozenset((S,)))),) in asked
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.physical.work import physical, works_of
 from tests.rows.small import planned, statistics
 from tests.rows.tpch import at_scale_one
 
@@ -11,7 +12,7 @@ from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, 
 from slackwater.algebra.scalar import TRUE, equality, greater, literal, reference
 from slackwater.algebra.schema import Column, ColumnId, Field, TableSchema
 from slackwater.physical.broadcast import BroadcastLimit
-from slackwater.physical.model import EngineCost, physical
+from slackwater.physical.model import EngineCost
 from slackwater.physical.operators import Resources
 from slackwater.physical.rates import Prices
 from slackwater.rows.estimate import ArrivalCluster, Estimate, Rows, Spread
@@ -133,7 +134,8 @@ def test_a_tiny_statement_takes_executors_some_hundredths_of_a_second() -> None:
     """Read twice, join, aggregate, write: 40 to 80 ms, as texts of TPC-DS do that read next to nothing."""
     model = EngineCost()
     tiny = Aggregate(join(), STATE.columns[:1], ())
-    waiting = model.used(tiny, sizes(state=1.0, delta=1.0)).fixed + 2 * model.source + model.statement
+    fixed = sum(work.used.fixed for work in works_of(tiny, sizes(state=1.0, delta=1.0), model))
+    waiting = fixed + 2 * model.source + model.statement
     assert 0.04 < seconds(waiting) < 0.08
 
 
@@ -191,7 +193,8 @@ def test_an_average_holds_a_sum_and_a_count() -> None:
     def cost(*functions: str) -> float:
         names = [Column(ColumnId(name), name, t.BIGINT) for name in functions]
         calls = tuple((name, AggregateCall(name.name, argument, t.BIGINT)) for name in names)
-        return EngineCost().used(Aggregate(STATE, STATE.columns[:1], calls), sizes(state=1000.0)).cpu
+        works = works_of(Aggregate(STATE, STATE.columns[:1], calls), sizes(state=1000.0))
+        return sum(work.used.cpu for work in works)
 
     assert cost("avg") == cost("sum", "count")
     assert cost("var_samp") > cost("avg") > cost("sum")
@@ -204,8 +207,9 @@ def test_with_little_data_nothing_is_worth_a_statement() -> None:
 
 
 def test_prices_weigh_resources() -> None:
-    used = Resources(1, 2, 3, 4, 5) + Resources(1, 1, 1, 1, 1)
-    assert Prices(1, 10, 100, 1000, 10_000).of(used) == 2 + 30 + 400 + 5000 + 60_000
+    used, prices = Resources(2, 3, 4, 5, 6), Prices(1, 10, 100, 1000, 10_000)
+    assert prices.work(used) == 2 + 30 + 400 + 5000
+    assert prices.waiting(used) == 60_000
 
 
 def test_a_state_by_key_costs_twice_as_much_to_write() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.physical.work import physical
 
 from slackwater.algebra import types as t
 from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Limit, Project, Relation, Scan, Union
@@ -82,6 +83,6 @@ def test_a_side_of_few_rows_is_sent_only_if_the_engine_is_told() -> None:
     )
     told = EngineCost()
     untold = replace(told, hinted=False)
-    assert told.physical(join, rows) is Operator.BROADCAST_JOIN
-    assert untold.physical(join, rows) is Operator.SHUFFLED_JOIN
+    assert physical(join, rows, told) is Operator.BROADCAST_JOIN
+    assert physical(join, rows, untold) is Operator.SHUFFLED_JOIN
     assert untold.compute(join, rows) > 2 * told.compute(join, rows)

@@ -100,9 +100,9 @@ def test_two_joins_share_what_lies_by_key() -> None:
         plan_query(query, statistics, timeline, Options(model=EngineCost(states_by_key=told))).plan
         for told in (False, True)
     )
-    assert laid_out(by_key) == {"s_d1": ["o_id"], "r_d1": ["o_id"]}
+    assert laid_out(by_key) == {"s_v1": ["o_id"], "r_v1": ["o_id"]}
     read = [{scan.table.name for scan in step.relation.walk() if isinstance(scan, Scan)} for step in by_key.steps]
-    assert sum(names >= {"s_d1", "r_d1"} for names in read) == 2
+    assert sum(names >= {"s_v1", "r_v1"} for names in read) == 2
     assert by_key.rank < plain.rank  # the joins of both runs gain more than saving by key costs,
     assert by_key.cost[1] < 0.6 * plain.cost[1]  # most of it at the second
 

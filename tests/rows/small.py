@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from slackwater.algebra.canonical import canonical
-from slackwater.catalog.statistics import Arrival, TableStatistics
+from slackwater.catalog.statistics import Arrival, Meeting, TableStatistics
 from slackwater.catalog.table import Catalog, table
 from slackwater.memo.group import Group
 from slackwater.memo.memo import Memo
@@ -52,7 +52,7 @@ def statistics(
             arrivals(100), {"item_id": 100, "kind": 10, "weight": 50}, {}, {"weight": (0, 10), "item_id": (1, 100)}
         ),
         "returns": TableStatistics(
-            returns, {"sale": 1000, "reason": 4}, arrives_with={"sale": "sales"} if together else {}
+            returns, {"sale": 1000, "reason": 4}, meets={"sale": Meeting("sales")} if together else {}
         ),
     }
 

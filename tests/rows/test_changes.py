@@ -6,22 +6,16 @@ import pytest
 from tests.rows.small import Statistics, arrivals, sized, statistics
 
 from slackwater.catalog.statistics import Arrival
-from slackwater.rows.changes import SelectivityMatrix
+from slackwater.rows.changes import filtered
 
 GROWING = statistics()
 MOVING = statistics(arrivals(6000, (2000, 400, 300), (2000, 400, 300)))
 
 
-def test_a_selectivity_matrix_splits_updates() -> None:
+def test_a_filter_splits_updates() -> None:
     """Half of the rows pass: of four updates one stays one, one comes, one goes, and one is not seen."""
-    found = SelectivityMatrix.of(0.5).apply(Arrival(10, 4, 2))
+    found = filtered(Arrival(10, 4, 2), 0.5)
     assert found == Arrival(5 + 1, 1, 1 + 1)
-
-
-def test_a_matrix_of_ones_own() -> None:
-    """InQP Fig. 3.4."""
-    matrix = SelectivityMatrix(0.01, 0.02, 0.02, 0.01, 0.01)
-    assert matrix.apply(Arrival(100, 100, 100)) == Arrival(2, 2, 3)
 
 
 @pytest.mark.parametrize(

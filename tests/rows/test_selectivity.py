@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.rows.small import sized, statistics
+
+from slackwater.catalog.statistics import Meeting
 
 
 @pytest.mark.parametrize(
@@ -113,3 +117,27 @@ def test_references_that_arrive_with_their_row_meet_only_it() -> None:
     assert alone.rows(1) == pytest.approx(600 * 6000 / 10_000, rel=0.1)
     assert together.rows(3) == pytest.approx(1000)
     assert together.change(2).inserts == pytest.approx(200)
+
+
+@pytest.mark.parametrize(
+    "meeting,second,third",
+    [
+        (Meeting("sales", 0.25, 0.75), 200, 200),  # all find their sale when they come
+        (Meeting("sales", 0.0, 0.5), 100, 100),
+        (Meeting("sales", 0.5, 0.0, 0.5), 100 + 600 * 0.5 * 2000 / 4000, 100 + 800 * 0.5 - 150 - 0.0),
+    ],
+)
+def test_references_meet_rows_of_other_runs_as_often_as_was_seen(meeting: Meeting, second: float, third: float) -> None:
+    known = statistics()
+    known["returns"] = replace(known["returns"], meets={"sale": meeting})
+    join = sized("SELECT id FROM sales JOIN returns ON id = sale", known)
+    changes = [join.change(run).inserts for run in (2, 3)]
+    assert changes[0] == pytest.approx(second, rel=0.02)
+    assert changes[1] == pytest.approx(third, rel=0.02)
+
+
+def test_a_reference_to_another_table_says_nothing() -> None:
+    known = statistics()
+    sql = "SELECT id FROM sales JOIN returns ON id = sale"
+    other = {**known, "returns": replace(known["returns"], meets={"sale": Meeting("orders", 0.0, 1.0)})}
+    assert sized(sql, other).change(2) == sized(sql, known).change(2)

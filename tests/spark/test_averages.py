@@ -28,3 +28,14 @@ def test_an_average_from_sum_and_count_is_sparks_own(spark: Session, digits: int
         made = f"SELECT avg(x) AS a, sum(x) AS s, count(x) AS n FROM VALUES {rows} AS t(x)"
         text = f"SELECT a = {quotient} FROM ({made})"
         assert spark.sql(text).first() == (True,)
+
+
+@pytest.mark.parametrize("total", ["9972.0815", "-9972.0815", "31.9999", "-0.0005", "1599.9999"])
+def test_a_half_is_rounded_away_from_zero(spark: Session, total: str) -> None:
+    """9972.0815 / 32 = 311.627546875: the whole part is divided off without rounding."""
+    rows = ", ".join(f"(CAST({number} AS decimal(27,4)))" for number in (total, *["0"] * 31))
+    made = f"SELECT avg(x) AS a, sum(x) AS s, count(x) AS n FROM VALUES {rows} AS t(x)"
+    columns = Column(ColumnId("s"), "s", Type.parse("decimal(37,4)")), Column(ColumnId("n"), "n", BIGINT)
+    average = call(AVERAGE_OF, *map(reference, columns), literal("decimal(31,8)"), literal(4))
+    quotient = render(average.tree.copy(), "spark", pretty=False)
+    assert spark.sql(f"SELECT a = {quotient} FROM ({made})").first() == (True,)

@@ -123,3 +123,22 @@ def test_no_rows_and_no_columns(spark: SparkSession) -> None:
 def test_what_cannot_be_counted_is_said(spark: SparkSession) -> None:
     with pytest.raises(RunError, match="the columns of `nowhere` cannot be counted"):
         count_columns(spark, "nowhere", [], ALL)
+
+
+def test_keys_are_sampled_by_value(spark: SparkSession) -> None:
+    """Whole numbers of any width have the same sample, and NULL is in none."""
+    spark.sql(
+        "SELECT CAST(id AS INT) AS a, CASE WHEN id > 9 THEN id END AS b, CAST(id AS STRING) AS c FROM range(4000)"
+    ).createOrReplaceTempView("keyed")
+    fields = fields_of(spark.table("keyed").schema)
+
+    def keys_of(column: str, one_in: int = 1) -> frozenset[int]:
+        found = count_columns(spark, "keyed", fields, SampleRates(one_in=one_in, keys=frozenset((column,)))).columns
+        assert [name for name, each in found.items() if each.keys is not None] == [column]
+        return found[column].keys or frozenset()
+
+    assert len(keys_of("a")) == 4000
+    assert len(keys_of("a") - keys_of("b")) == 10
+    assert keys_of("b") < keys_of("a")
+    for column in ("a", "c"):
+        assert keys_of(column, 16) == frozenset(each for each in keys_of(column) if each % 16 == 0)

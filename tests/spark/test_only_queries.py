@@ -11,7 +11,7 @@ from tests.job.room import Room
 
 from slackwater.errors import BindError, ParseError, UnsupportedError, UserError
 from slackwater.spark.analyze import output_fields
-from slackwater.spark.reach import check_relations
+from slackwater.spark.reach import fields_over
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -101,7 +101,7 @@ def test_what_spark_reads_must_be_declared(shelf: SparkSession, tmp_path: Path) 
     shelf.sql("CREATE OR REPLACE TEMPORARY VIEW sales AS SELECT 1 AS x")
     shelf.sql("DECLARE OR REPLACE VARIABLE kept_back INT DEFAULT 1")
     shelf.range(1).write.parquet(str(tmp_path / "secret"))
-    check_relations(shelf, f"WITH {MANY} SELECT a39.x FROM a39 JOIN Sales s", ["sales"])
+    fields_over(shelf, f"WITH {MANY} SELECT a39.x FROM a39 JOIN Sales s", ["sales"])
     try:
         for text, name in (
             ("FROM shelf |> SELECT x", "shelf"),
@@ -109,9 +109,9 @@ def test_what_spark_reads_must_be_declared(shelf: SparkSession, tmp_path: Path) 
             (f"SELECT * FROM parquet.`{tmp_path}/secret`", f"parquet.{tmp_path}/secret"),
         ):
             with pytest.raises(BindError, match=f"`{name}` is not a source of this job"):
-                check_relations(shelf, text, ["sales"])
+                fields_over(shelf, text, ["sales"])
         with pytest.raises(UnsupportedError, match=r"variable `system\.session\.kept_back`"):
-            check_relations(shelf, "SELECT x + kept_back FROM sales", ["sales"])
+            fields_over(shelf, "SELECT x + kept_back FROM sales", ["sales"])
     finally:
         shelf.sql("DROP TEMPORARY VARIABLE kept_back")
         shelf.sql("DROP VIEW sales")

@@ -28,3 +28,18 @@ def test_what_changes_results_counts_and_what_changes_speed_does_not(spark: Spar
         spark.conf.set(PARTITIONS, partitions)
         spark.conf.unset(CASE)
         spark.conf.unset(LEGACY)
+    assert settings_of_results(spark) == before
+
+
+def test_values_are_told_as_they_are_whatever_they_hold(spark: SparkSession) -> None:
+    try:
+        spark.conf.set(LEGACY, "LEGACY")
+        spark.conf.set("spark.sql.legacy.of a -> b", "x -> y\nz")
+        told = settings_of_results(spark)
+        assert told["spark.sql.legacy.timeParserPolicy"] == "LEGACY"
+        spark.conf.set(TIME_ZONE, "Europe/Berlin")
+        assert settings_of_results(spark) == {**told, TIME_ZONE: "Europe/Berlin"}
+    finally:
+        spark.conf.unset(LEGACY)
+        spark.conf.unset("spark.sql.legacy.of a -> b")
+        spark.conf.set(TIME_ZONE, "UTC")

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 from tools.code_numbers import Number, main, numbers, read_package, tightened, worse
 
-RELATION = "".join(f"class {name}(Relation): ...\n" for name in ("Scan", "Filter", "Project", "Join", "Union"))
+RELATION = """
+class Scan(Relation): ...
+class Unary(Relation): ...
+class Filter(Unary): ...
+class Project(Unary): ...
+class Join(Relation): ...
+class Union(Relation): ...
+"""
 BRANCHES = """
 def width(node):
     match node:
@@ -41,11 +48,11 @@ def package(tmp_path: Path) -> Path:
 def test_the_numbers_of_a_package(package: Path) -> None:
     found = {number.name: number for number in numbers(read_package(package))}
 
-    assert found["planner_core_lines"].value == 5
+    assert found["planner_core_lines"].value == 7
     assert found["files_over_400_lines"].places == ("job/file.py: 401 lines",)
     assert found["functions_over_60_lines"].places == ("job/scan.py:1 long: 61 lines",)
     assert found["functions_over_6_parameters"].places == ("job/wide.py:3 g: 7 parameters",)
-    assert found["class_names_used_twice"].places == ("Scan: algebra/relation.py:1, sql/scan.py:1",)
+    assert found["class_names_used_twice"].places == ("Scan: algebra/relation.py:2, sql/scan.py:1",)
     assert found["module_names_used_twice"].places == ("scan: job/scan.py, sql/scan.py",)
     assert found["files_branching_over_5_operators"].places == ("sql/width.py: Filter, Join, Project, Scan, Union",)
 

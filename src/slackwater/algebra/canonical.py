@@ -36,6 +36,8 @@ from slackwater.algebra.schema import Column, ColumnId
 from slackwater.errors import InternalError
 
 Renaming = dict[Column, Column]
+Canonical = tuple[Relation, Renaming]
+"""A canonical relation, and the canonical names of another relation's columns."""
 
 
 class Canonicalizer:
@@ -46,13 +48,13 @@ class Canonicalizer:
 
     def query(self, query: Query) -> Query:
         """The query over canonical columns."""
-        done: dict[int, tuple[Relation, Renaming]] = {}
-        for node in query.relation.walk():
-            relation, names = self._named(node, [done[id(below)] for below in node.inputs])
-            done[id(node)] = self._known.setdefault(relation, relation), names
-        relation, names = done[id(query.relation)]
+        relation, names = query.relation.bottom_up(self._canonical)
         outputs = tuple(Output(o.name, names[o.column], o.type) for o in query.outputs)
         return Query(relation, outputs, tuple(key.rename(names) for key in query.order))
+
+    def _canonical(self, node: Relation, below: list[Canonical]) -> Canonical:
+        relation, names = self._named(node, below)
+        return self._intern(relation), names
 
     def _intern(self, relation: Relation) -> Relation:
         return self._known.setdefault(relation, relation)
@@ -64,34 +66,34 @@ class Canonicalizer:
                 return self._inside(relation.left) | self._inside(relation.right)
             case Filter():
                 return self._inside(relation.input)
-            case Project() if all(scalar.column == column for column, scalar in relation.items):
+            case Project() if relation.narrows:
                 return self._inside(relation.input)
             case _:
                 return frozenset(relation.columns)
 
     @singledispatchmethod
-    def _named(self, node: Relation, below: list[tuple[Relation, Renaming]]) -> tuple[Relation, Renaming]:
+    def _named(self, node: Relation, below: list[Canonical]) -> Canonical:
         raise InternalError(f"no canonical form is defined for {type(node).__name__}")
 
     @_named.register
-    def _(self, node: Scan, below: list[tuple[Relation, Renaming]]) -> tuple[Relation, Renaming]:
+    def _(self, node: Scan, below: list[Canonical]) -> Canonical:
         fields = node.table.fields
         columns = tuple(Column(ColumnId(f"{node.table.name}.{f.name}".lower()), f.name, f.type) for f in fields)
         return Scan(node.table, columns), dict(zip(node.columns, columns, strict=True))
 
     @_named.register
-    def _(self, node: Values, below: list[tuple[Relation, Renaming]]) -> tuple[Relation, Renaming]:
+    def _(self, node: Values, below: list[Canonical]) -> Canonical:
         rows = "; ".join(",".join(cell.text for cell in row) for row in node.rows)
         names = {c: _made(c, (), "values", rows, str(i), str(c.type)) for i, c in enumerate(node.names)}
         return Values(tuple(names.values()), node.rows), names
 
     @_named.register
-    def _(self, node: Filter, below: list[tuple[Relation, Renaming]]) -> tuple[Relation, Renaming]:
+    def _(self, node: Filter, below: list[Canonical]) -> Canonical:
         relation, names = below[0]
         return Filter(relation, node.predicate.rename(names)), names
 
     @_named.register
-    def _(self, node: Project, below: list[tuple[Relation, Renaming]]) -> tuple[Relation, Renaming]:
+    def _(self, node: Project, below: list[Canonical]) -> Canonical:
         relation, inner = below[0]
         names: Renaming = {}
         items: dict[Column, Scalar] = {}
@@ -100,12 +102,11 @@ class Canonicalizer:
             named = meant.column or (column if meant.is_random else _made(column, relation.columns, meant.text))
             names[column] = named
             items[named] = meant
-        if items.keys() == set(relation.columns) and all(s.column == c for c, s in items.items()):
-            return relation, names
-        return Project(relation, tuple(items.items())), names
+        project = Project(relation, tuple(items.items()))
+        return relation if project.narrows and items.keys() == set(relation.columns) else project, names
 
     @_named.register
-    def _(self, node: Join, below: list[tuple[Relation, Renaming]]) -> tuple[Relation, Renaming]:
+    def _(self, node: Join, below: list[Canonical]) -> Canonical:
         (left, left_names), (right, right_names) = below
         inside = self._inside(left)
         clash = [c for c in right.columns if c in inside]
@@ -120,7 +121,7 @@ class Canonicalizer:
         return joined, {old: names[old] for old in node.columns}
 
     @_named.register
-    def _(self, node: Aggregate, below: list[tuple[Relation, Renaming]]) -> tuple[Relation, Renaming]:
+    def _(self, node: Aggregate, below: list[Canonical]) -> Canonical:
         relation, inner = below[0]
         keys = tuple(dict.fromkeys(inner[key] for key in node.keys))
         names = {key: inner[key] for key in node.keys}
@@ -132,7 +133,7 @@ class Canonicalizer:
         return Aggregate(relation, keys, tuple(calls.items())), names
 
     @_named.register
-    def _(self, node: Expand, below: list[tuple[Relation, Renaming]]) -> tuple[Relation, Renaming]:
+    def _(self, node: Expand, below: list[Canonical]) -> Canonical:
         relation, inner = below[0]
         sources = [inner[source] for _, source in node.keys]
         shape = ("sets", *map(str, node.sets), *_ids(sources))
@@ -142,7 +143,7 @@ class Canonicalizer:
         return Expand(relation, tuple(zip(copies, sources, strict=True)), node.sets, number), names
 
     @_named.register
-    def _(self, node: Window, below: list[tuple[Relation, Renaming]]) -> tuple[Relation, Renaming]:
+    def _(self, node: Window, below: list[Canonical]) -> Canonical:
         relation, inner = below[0]
         names = dict(inner)
         calls: dict[Column, WindowCall] = {}
@@ -158,7 +159,7 @@ class Canonicalizer:
         return Window(relation, tuple(calls.items())), names
 
     @_named.register
-    def _(self, node: Union, below: list[tuple[Relation, Renaming]]) -> tuple[Relation, Renaming]:
+    def _(self, node: Union, below: list[Canonical]) -> Canonical:
         names: Renaming = {}
         sources: dict[Column, tuple[Column, ...]] = {}
         for position, column in enumerate(node.names):
@@ -170,12 +171,12 @@ class Canonicalizer:
         return Union(branches, tuple(sources), by_branch), names
 
     @_named.register
-    def _(self, node: Limit, below: list[tuple[Relation, Renaming]]) -> tuple[Relation, Renaming]:
+    def _(self, node: Limit, below: list[Canonical]) -> Canonical:
         relation, names = below[0]
         return replace(node, input=relation, order=tuple(key.rename(names) for key in node.order)), names
 
     @_named.register
-    def _(self, node: Generate, below: list[tuple[Relation, Renaming]]) -> tuple[Relation, Renaming]:
+    def _(self, node: Generate, below: list[Canonical]) -> Canonical:
         relation, inner = below[0]
         generator = node.generator.rename(inner)
         made = {c: _made(c, relation.columns, "generate", generator.text, str(i)) for i, c in enumerate(node.names)}

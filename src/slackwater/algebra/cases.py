@@ -46,35 +46,31 @@ def cases(scalar: Scalar) -> Iterator[Case]:
 
 def negated_value(scalar: Scalar) -> Scalar | None:
     """The x of `-x`."""
-    return _inside(scalar.tree.this, scalar) if isinstance(scalar.tree, exp.Neg) else None
+    return scalar.part(scalar.tree.this) if isinstance(scalar.tree, exp.Neg) else None
 
 
 def _branches(scalar: Scalar) -> list[Branch]:
     """IF, CASE and COALESCE as branches, the last for all other rows; nothing for anything else."""
     tree = scalar.tree
     if isinstance(tree, exp.If):
-        return [(_inside(tree.this, scalar), _inside(tree.args["true"], scalar)), _otherwise(tree, "false", scalar)]
+        return [(scalar.part(tree.this), scalar.part(tree.args["true"])), _otherwise(tree, "false", scalar)]
     if isinstance(tree, exp.Case):
-        found = [(_inside(branch.this, scalar), _inside(branch.args["true"], scalar)) for branch in tree.args["ifs"]]
+        found = [(scalar.part(branch.this), scalar.part(branch.args["true"])) for branch in tree.args["ifs"]]
         if tree.this is not None:
-            found = [(equality(_inside(tree.this, scalar), tested), value) for tested, value in found]
+            found = [(equality(scalar.part(tree.this), tested), value) for tested, value in found]
         return [*found, _otherwise(tree, "default", scalar)]
     if isinstance(tree, exp.Coalesce):
-        values = [_inside(argument, scalar) for argument in (tree.this, *tree.expressions)]
+        values = [scalar.part(argument) for argument in (tree.this, *tree.expressions)]
         return [*((is_not_null(value), value) for value in values[:-1]), (TRUE, values[-1])]
     return []
 
 
 def _otherwise(tree: exp.Expr, name: str, scalar: Scalar) -> Branch:
     given = tree.args.get(name)
-    return TRUE, NULL if given is None else _inside(given, scalar)
+    return TRUE, NULL if given is None else scalar.part(given)
 
 
 def _not_true(condition: Scalar) -> Scalar:
     """That a condition is false or null."""
     plain = is_null_test(condition) or is_null_test(negation(condition))
     return negation(condition if plain is not None else call("coalesce", condition, FALSE))
-
-
-def _inside(tree: exp.Expr, scalar: Scalar) -> Scalar:
-    return Scalar.of(tree.copy(), scalar.columns)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from slackwater.algebra.scalar import Scalar, once_per_scalar
+from slackwater.algebra.once import once
+from slackwater.algebra.scalar import Scalar
 
 _SEARCHES = (exp.Like, exp.ILike, exp.RegexpLike)
 _PRODUCTS = (exp.Mul, exp.Div)
@@ -31,7 +32,7 @@ class Effort:
     """Everything else: comparisons, sums, functions."""
 
 
-@once_per_scalar
+@once
 def effort(scalar: Scalar) -> Effort:
     """What an expression does; a column as it is costs nothing."""
     decimal = any(column.type.is_decimal for column in scalar.columns)

@@ -13,19 +13,10 @@ from enum import Enum, auto
 
 from sqlglot import exp
 
-from slackwater.algebra.infer import type_of
+from slackwater.algebra.infer import type_of, whole_number
+from slackwater.algebra.once import once
 from slackwater.algebra.predicates import STRICT_NODES
-from slackwater.algebra.scalar import (
-    NULL,
-    TRUE,
-    Scalar,
-    cast,
-    conjunction,
-    conjuncts,
-    disjunction,
-    disjuncts,
-    once_per_scalar,
-)
+from slackwater.algebra.scalar import NULL, TRUE, Scalar, cast, conjunction, conjuncts, disjunction, disjuncts
 from slackwater.algebra.schema import Column
 from slackwater.algebra.types import Type
 
@@ -56,7 +47,7 @@ Types = Mapping[str, Type]
 """The types of the columns in a tree, by id."""
 
 
-@once_per_scalar
+@once
 def fold(scalar: Scalar) -> Scalar:
     """The same value, of the same type, with constants worked out."""
     tree = _fold(scalar.tree.copy(), {column.id: column.type for column in scalar.columns})
@@ -79,7 +70,7 @@ def factor(predicate: Scalar) -> Scalar:
     return conjunction((*common, TRUE if TRUE in rest else disjunction(rest)))
 
 
-@once_per_scalar
+@once
 def simplify(predicate: Scalar) -> Scalar:
     """A predicate folded, and each of its conjuncts factored."""
     return conjunction(part for whole in conjuncts(fold(predicate)) for part in conjuncts(factor(whole)))
@@ -273,11 +264,8 @@ def _coalesce(tree: exp.Expr) -> exp.Expr:
 
 
 def _integer(tree: exp.Expr) -> int | None:
-    if isinstance(tree, exp.Neg):
-        inner = _integer(tree.this)
-        return None if inner is None else -inner
-    text = tree.name if isinstance(tree, exp.Literal) and not tree.is_string else ""
-    return int(text) if text.isdigit() and int(text) in INT_RANGE else None
+    number = whole_number(tree)
+    return number if number is not None and abs(number) in INT_RANGE else None
 
 
 def _whole_number(tree: exp.Expr) -> exp.Expr | None:

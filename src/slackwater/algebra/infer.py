@@ -193,7 +193,7 @@ def _rounded(arguments: Sequence[exp.Expr], of: Callable[[exp.Expr], Type]) -> T
     kind = of(arguments[0])
     if not kind.is_decimal:
         return kind
-    places = _whole_number(arguments[1]) if len(arguments) > 1 else 0
+    places = whole_number(arguments[1]) if len(arguments) > 1 else 0
     if places is None:
         return t.UNKNOWN
     precision, scale = kind.precision_and_scale
@@ -204,10 +204,10 @@ def _rounded(arguments: Sequence[exp.Expr], of: Callable[[exp.Expr], Type]) -> T
     return t.decimal(whole + kept, kept)
 
 
-def _whole_number(node: exp.Expr) -> int | None:
+def whole_number(node: exp.Expr) -> int | None:
     """The value of a whole literal, be it negative."""
     if isinstance(node, exp.Neg):
-        below = _whole_number(node.this)
+        below = whole_number(node.this)
         return None if below is None else -below
     text = str(node.this) if isinstance(node, exp.Literal) and not node.is_string else ""
     return int(text) if text.isdigit() else None

@@ -28,18 +28,13 @@ Term = frozenset[int]
 BLOCK_JOINS = (JoinKind.INNER, JoinKind.LEFT, JoinKind.FULL)
 
 
-def narrows(project: Project) -> bool:
-    """Whether a projection does nothing but leave columns out."""
-    return all(scalar.column == column for column, scalar in project.items)
-
-
 def is_part_of_block(relation: Relation) -> bool:
     """Whether an operator belongs to a block, and is no leaf of it."""
     match relation:
         case Join(kind=kind):
             return kind in BLOCK_JOINS
         case Project():
-            return narrows(relation) and is_part_of_block(relation.input)
+            return relation.narrows and is_part_of_block(relation.input)
         case _:
             return False
 

@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from functools import singledispatch
 from itertools import product
 
-from slackwater.algebra.arrival_keys import ArrivalKey, in_all, matching_keys, of_join, of_scan, of_union, renamed
+from slackwater.algebra import arrival_keys
+from slackwater.algebra.arrival_keys import ArrivalKeys, at_once, in_all, of_scan, renamed
 from slackwater.algebra.nullability import never_null
+from slackwater.algebra.once import once
 from slackwater.algebra.predicates import column_equality, equality_sides, null_rejected_columns
 from slackwater.algebra.relation import (
     Aggregate,
@@ -57,8 +59,8 @@ class Properties:
     changing_tables: frozenset[str]
     monotone: bool
     """Whether inserts below can only cause inserts here."""
-    arrives_by: frozenset[ArrivalKey] = frozenset()
-    """Columns whose values arrive once: all rows with a value arrive in one run and stay as they are."""
+    arrives_by: ArrivalKeys = frozenset()
+    """Columns whose values arrive once: all rows with a value arrive in one run and stay as they are, or come later."""
     grows: bool = False
     """Whether inserts of a whole run, in all tables, only cause inserts here; one table alone may do otherwise."""
 
@@ -84,13 +86,10 @@ class Properties:
         return any(key <= determined for key in self.keys)
 
 
+@once
 def properties(relation: Relation) -> Properties:
     """The properties of a relation; worked out once and kept with it."""
-    known = relation.__dict__.get("_properties")
-    if not isinstance(known, Properties):
-        known = derive(relation)
-        relation.__dict__["_properties"] = known
-    return known
+    return derive(relation)
 
 
 @singledispatch
@@ -122,17 +121,13 @@ def _(relation: Filter) -> Properties:
     below = properties(relation.input)
     dependencies = below.dependencies + tuple(_equalities(relation.predicate))
     not_null = below.not_null | null_rejected_columns(relation.predicate) & frozenset(relation.columns)
-    return _with_reduced_keys(
-        Properties(
-            not_null,
-            below.keys,
-            dependencies,
-            below.changing_tables,
-            below.monotone and not relation.predicate.is_random,
-            below.arrives_by if not relation.predicate.is_random else frozenset(),
-            below.grows and not relation.predicate.is_random,
-        )
-    )
+    known = replace(below, not_null=not_null, dependencies=dependencies)
+    return _with_reduced_keys(known if not relation.predicate.is_random else _drawn_again(known))
+
+
+def _drawn_again(known: Properties) -> Properties:
+    """What is left if every run draws other rows or values."""
+    return replace(known, monotone=False, arrives_by=frozenset(), grows=False)
 
 
 @derive.register
@@ -158,17 +153,14 @@ def _(relation: Project) -> Properties:
     every = frozenset(relation.columns)
     dependencies += [Dependency(key, every) for key in keys]
     not_null = frozenset(c for c, scalar in relation.items if never_null(scalar, below.not_null))
-    is_random = any(scalar.is_random for _, scalar in relation.items)
-    arriving = renamed(below.arrives_by, new_names)
-    return Properties(
-        not_null,
-        keys,
-        tuple(dict.fromkeys(dependencies)),
-        below.changing_tables,
-        below.monotone and not is_random,
-        frozenset() if is_random else arriving,
-        below.grows and not is_random,
+    known = replace(
+        below,
+        not_null=not_null,
+        keys=keys,
+        dependencies=tuple(dict.fromkeys(dependencies)),
+        arrives_by=renamed(below.arrives_by, new_names),
     )
+    return _drawn_again(known) if any(scalar.is_random for _, scalar in relation.items) else known
 
 
 @derive.register
@@ -185,9 +177,8 @@ def _(relation: Join) -> Properties:
             not_null = left.not_null | (rejected & left_columns if semi else NO_COLUMNS)
             monotone = left.monotone and (right.monotone if semi else right_settled)
             grows = left.grows and right.grows if semi else _grows_with_partners(relation)
-            return Properties(
-                not_null, left.keys, left.dependencies, tables, monotone, _joined_arrivals(relation), grows
-            )
+            arriving = _joined_arrivals(relation)
+            return Properties(not_null, left.keys, left.dependencies, tables, monotone, arriving, grows)
         case JoinKind.INNER:
             dependencies = left.dependencies + right.dependencies + equal
             keys = _join_keys(relation, both_ways=True)
@@ -244,7 +235,7 @@ def _(relation: Aggregate) -> Properties:
             below.changing_tables,
             monotone,
             arriving,
-            not below.changing_tables or (below.grows and (relation.is_distinct or bool(arriving))),
+            not below.changing_tables or (below.grows and (relation.is_distinct or bool(at_once(arriving)))),
         )
     )
 
@@ -256,10 +247,8 @@ def _(relation: Expand) -> Properties:
     copies = tuple(
         Dependency(frozenset((source, relation.number)), frozenset((copy,))) for copy, source in relation.keys
     )
-    not_null = below.not_null | {relation.number}
-    return Properties(
-        not_null, keys, below.dependencies + copies, below.changing_tables, below.monotone, grows=below.grows
-    )
+    not_null, dependencies = below.not_null | {relation.number}, below.dependencies + copies
+    return replace(below, not_null=not_null, keys=keys, dependencies=dependencies, arrives_by=frozenset())
 
 
 @derive.register
@@ -275,15 +264,10 @@ def _(relation: Window) -> Properties:
     keys = _few((*below.keys, *numbers))
     dependencies = below.dependencies + tuple(Dependency(key, frozenset(relation.columns)) for key in keys)
     in_partition = in_all(below.arrives_by, [call.partition for _, call in relation.calls])
-    return Properties(
-        below.not_null | counts,
-        keys,
-        dependencies,
-        below.changing_tables,
-        not below.changing_tables,
-        in_partition,
-        not below.changing_tables or (below.grows and bool(in_partition)),
-    )
+    settled = not below.changing_tables
+    grows = settled or (below.grows and bool(at_once(in_partition)))
+    not_null = below.not_null | counts
+    return Properties(not_null, keys, dependencies, below.changing_tables, settled, in_partition, grows)
 
 
 @derive.register
@@ -295,7 +279,7 @@ def _(relation: Union) -> Properties:
         if all(s[position] in p.not_null for s, p in zip(relation.sources, below, strict=True))
     )
     tables = frozenset[str]().union(*(p.changing_tables for p in below))
-    arrives_by = of_union(relation, [p.arrives_by for p in below])
+    arrives_by = arrival_keys.of_union(relation, [p.arrives_by for p in below])
     grows = all(p.grows for p in below)
     return Properties(not_null, (), (), tables, all(p.monotone for p in below), arrives_by, grows)
 
@@ -305,20 +289,19 @@ def _(relation: Limit) -> Properties:
     below = properties(relation.input)
     keys = (NO_COLUMNS,) if relation.count is not None and relation.count <= 1 else below.keys
     settled = not below.changing_tables
-    return Properties(below.not_null, keys, below.dependencies, below.changing_tables, monotone=settled, grows=settled)
+    return replace(below, keys=keys, monotone=settled, grows=settled, arrives_by=frozenset())
 
 
 @derive.register
 def _(relation: Generate) -> Properties:
     below = properties(relation.input)
     dependencies = tuple(Dependency(d.determinant, d.dependent - frozenset(relation.names)) for d in below.dependencies)
-    return Properties(below.not_null, (), dependencies, below.changing_tables, below.monotone, grows=below.grows)
+    return replace(below, keys=(), dependencies=dependencies, arrives_by=frozenset())
 
 
-def _joined_arrivals(join: Join) -> frozenset[ArrivalKey]:
-    left, right = properties(join.left), properties(join.right)
-    sides = [known.arrives_by if known.changing_tables else None for known in (left, right)]
-    return of_join(join, sides[0], sides[1])
+def _joined_arrivals(join: Join) -> ArrivalKeys:
+    sides = [known.arrives_by if known.changing_tables else None for known in map(properties, join.inputs)]
+    return arrival_keys.of_join(join, *sides)
 
 
 def _grows_with_partners(join: Join) -> bool:
@@ -326,15 +309,8 @@ def _grows_with_partners(join: Join) -> bool:
     left, right = properties(join.left), properties(join.right)
     if not right.changing_tables:
         return left.grows
-    return left.grows and right.grows and not join.condition.is_random and bool(arriving_together(join))
-
-
-def arriving_together(join: Join, base: Relation | None = None) -> list[tuple[ArrivalKey, ArrivalKey]]:
-    """The columns that a join compares for equality and by which both sides arrive: rows that match arrive together.
-
-    With a `base`, which the left side adds columns to, those of the base and the right side.
-    """
-    return matching_keys(join, properties(base or join.left).arrives_by, properties(join.right).arrives_by)
+    settled = not join.condition.is_random and arrival_keys.keeps_partners(join, left.arrives_by, right.arrives_by)
+    return left.grows and right.grows and settled
 
 
 def _equalities(predicate: Scalar) -> Iterable[Dependency]:

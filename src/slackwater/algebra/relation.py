@@ -15,12 +15,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import cache, cached_property
-from typing import Self
+from typing import Self, TypeVar
 
-from slackwater.algebra.scalar import TRUE, Scalar
+from slackwater.algebra.scalar import TRUE, Scalar, reference
 from slackwater.algebra.schema import Column, TableSchema
 from slackwater.algebra.types import Type
 from slackwater.errors import InternalError
+
+Result = TypeVar("Result")
 
 
 class JoinKind(StrEnum):
@@ -112,9 +114,14 @@ class Relation:
         return ()
 
     @cached_property
+    def scalars(self) -> tuple[Scalar, ...]:
+        """The expressions that this operator evaluates."""
+        return ()
+
+    @cached_property
     def used(self) -> frozenset[Column]:
-        """Columns that this operator itself reads."""
-        return frozenset()
+        """Columns that this operator itself reads: those of its expressions, unless it reads more."""
+        return frozenset[Column]().union(*(scalar.columns for scalar in self.scalars))
 
     @cached_property
     def outer(self) -> frozenset[Column]:
@@ -123,6 +130,19 @@ class Relation:
         below = frozenset[Column]().union(*(i.outer for i in self.inputs))
         return (self.used - produced) | below
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it is written without rows."""
+        return False
+
+    @property
+    def is_work(self) -> bool:
+        """Whether it is worth sharing: more than a scan, filtered and projected."""
+        relation = self
+        while isinstance(relation, (Filter, Project)):
+            relation = relation.input
+        return not isinstance(relation, (Scan, Values))
+
     def with_inputs(self, *inputs: Relation) -> Self:
         """The same operator over other inputs; itself, when they are the same objects."""
         if all(new is old for new, old in zip(inputs, self.inputs, strict=True)):
@@ -130,7 +150,7 @@ class Relation:
         return self._rebuild(inputs)
 
     def _rebuild(self, inputs: tuple[Relation, ...]) -> Self:
-        return replace(self, input=inputs[0])  # type: ignore[type-var]
+        raise NotImplementedError
 
     @cached_property
     def _fields(self) -> tuple[object, ...]:
@@ -167,6 +187,17 @@ class Relation:
 
         return visit(self)
 
+    def scans(self) -> Iterator[Scan]:
+        """The base tables of the DAG, in the order of `walk`."""
+        return (node for node in self.walk() if isinstance(node, Scan))
+
+    def bottom_up(self, work: Callable[[Relation, list[Result]], Result]) -> Result:
+        """The result of `work` for this relation. Each relation of the DAG is done once, after its inputs."""
+        done: dict[int, Result] = {}
+        for node in self.walk():
+            done[id(node)] = work(node, [done[id(below)] for below in node.inputs])
+        return done[id(self)]
+
     def _must_be_unique(self, columns: tuple[Column, ...]) -> None:
         if len(set(columns)) != len(columns):
             twice = sorted({c.id for c in columns if columns.count(c) > 1})
@@ -187,9 +218,6 @@ class Scan(Relation):
     def columns(self) -> tuple[Column, ...]:
         return self.names
 
-    def with_inputs(self, *inputs: Relation) -> Self:
-        return self
-
 
 @dataclass(frozen=True, eq=False)
 class Values(Relation):
@@ -202,16 +230,20 @@ class Values(Relation):
     def columns(self) -> tuple[Column, ...]:
         return self.names
 
-    def with_inputs(self, *inputs: Relation) -> Self:
-        return self
+    @property
+    def is_empty(self) -> bool:
+        return not self.rows
 
 
 @dataclass(frozen=True, eq=False)
-class Filter(Relation):
-    """The rows for which the predicate is true."""
+class Unary(Relation):
+    """An operator with one input. Its columns are those of the input, unless it says otherwise."""
 
     input: Relation
-    predicate: Scalar
+
+    def __post_init__(self) -> None:
+        if self.columns is not self.input.columns:
+            self._must_be_unique(self.columns)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -221,43 +253,44 @@ class Filter(Relation):
     def inputs(self) -> tuple[Relation, ...]:
         return (self.input,)
 
-    @cached_property
-    def used(self) -> frozenset[Column]:
-        return self.predicate.columns
+    def _rebuild(self, inputs: tuple[Relation, ...]) -> Self:
+        return replace(self, input=inputs[0])
 
 
 @dataclass(frozen=True, eq=False)
-class Project(Relation):
+class Filter(Unary):
+    """The rows for which the predicate is true."""
+
+    predicate: Scalar
+
+    @cached_property
+    def scalars(self) -> tuple[Scalar, ...]:
+        return (self.predicate,)
+
+
+@dataclass(frozen=True, eq=False)
+class Project(Unary):
     """Each row anew: columns kept, renamed or computed."""
 
-    input: Relation
     items: tuple[tuple[Column, Scalar], ...]
-
-    def __post_init__(self) -> None:
-        self._must_be_unique(self.columns)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         return tuple(column for column, _ in self.items)
 
     @cached_property
-    def inputs(self) -> tuple[Relation, ...]:
-        return (self.input,)
-
-    @cached_property
-    def used(self) -> frozenset[Column]:
-        return frozenset[Column]().union(*(scalar.columns for _, scalar in self.items))
+    def scalars(self) -> tuple[Scalar, ...]:
+        return tuple(scalar for _, scalar in self.items)
 
     @cached_property
     def definitions(self) -> dict[Column, Scalar]:
         """What each column stands for, in terms of the input."""
         return dict(self.items)
 
-    @property
-    def is_renaming(self) -> bool:
-        """Whether every item is a plain column and no input column is used twice."""
-        sources = [scalar.column for _, scalar in self.items]
-        return None not in sources and len(set(sources)) == len(sources)
+    @cached_property
+    def narrows(self) -> bool:
+        """Whether it only leaves columns out."""
+        return all(scalar.column == column for column, scalar in self.items)
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,35 +314,31 @@ class Join(Relation):
         return (self.left, self.right)
 
     @cached_property
-    def used(self) -> frozenset[Column]:
-        return self.condition.columns
+    def scalars(self) -> tuple[Scalar, ...]:
+        return (self.condition,)
 
     def _rebuild(self, inputs: tuple[Relation, ...]) -> Self:
         return replace(self, left=inputs[0], right=inputs[1])
 
 
 @dataclass(frozen=True, eq=False)
-class Aggregate(Relation):
+class Aggregate(Unary):
     """One row a group. Without keys there is exactly one group, even over no rows; without calls it is DISTINCT."""
 
-    input: Relation
     keys: tuple[Column, ...]
     calls: tuple[tuple[Column, AggregateCall], ...]
-
-    def __post_init__(self) -> None:
-        self._must_be_unique(self.columns)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.keys + tuple(column for column, _ in self.calls)
 
     @cached_property
-    def inputs(self) -> tuple[Relation, ...]:
-        return (self.input,)
+    def scalars(self) -> tuple[Scalar, ...]:
+        return tuple(scalar for _, call in self.calls for scalar in call.scalars)
 
     @cached_property
     def used(self) -> frozenset[Column]:
-        return frozenset(self.keys).union(*(s.columns for _, call in self.calls for s in call.scalars))
+        return frozenset(self.keys).union(*(scalar.columns for scalar in self.scalars))
 
     @property
     def is_distinct(self) -> bool:
@@ -321,30 +350,25 @@ class Aggregate(Relation):
 
 
 @dataclass(frozen=True, eq=False)
-class Expand(Relation):
+class Expand(Unary):
     """Each row once per grouping set: a copy of each key, null where the set leaves it out, and the set's number.
 
     `keys` pairs each copy with the column it copies. A set is a bit mask over the keys, first key highest; a bit is on
     where the key is left out, as in Spark's `grouping_id`.
     """
 
-    input: Relation
     keys: tuple[tuple[Column, Column], ...]
     sets: tuple[int, ...]
     number: Column
 
     def __post_init__(self) -> None:
-        self._must_be_unique(self.columns)
+        super().__post_init__()
         if len(set(self.sets)) != len(self.sets):
             raise InternalError("Expand with the same grouping set twice")
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         return (*self.input.columns, *(copy for copy, _ in self.keys), self.number)
-
-    @cached_property
-    def inputs(self) -> tuple[Relation, ...]:
-        return (self.input,)
 
     @cached_property
     def used(self) -> frozenset[Column]:
@@ -356,22 +380,18 @@ class Expand(Relation):
 
 
 @dataclass(frozen=True, eq=False)
-class Window(Relation):
+class Window(Unary):
     """Every input row, with window functions beside it. All calls share one partitioning."""
 
-    input: Relation
     calls: tuple[tuple[Column, WindowCall], ...]
-
-    def __post_init__(self) -> None:
-        self._must_be_unique(self.columns)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.input.columns + tuple(column for column, _ in self.calls)
 
     @cached_property
-    def inputs(self) -> tuple[Relation, ...]:
-        return (self.input,)
+    def scalars(self) -> tuple[Scalar, ...]:
+        return tuple(call.function for _, call in self.calls)
 
     @cached_property
     def used(self) -> frozenset[Column]:
@@ -412,27 +432,22 @@ class Union(Relation):
         by_position = zip(self.names, zip(*self.sources, strict=True), strict=True)
         return frozenset(n for n, own in by_position if n.type.is_known and all(c.type == n.type for c in own))
 
+    def named(self, branch: int) -> tuple[tuple[Column, Scalar], ...]:
+        """The items that give the columns of one branch the union's names."""
+        return tuple((name, reference(source)) for name, source in self.renaming(branch).items())
+
     def renaming(self, branch: int) -> dict[Column, Column]:
         """From the union's columns to those of one branch."""
         return dict(zip(self.names, self.sources[branch], strict=True))
 
 
 @dataclass(frozen=True, eq=False)
-class Limit(Relation):
+class Limit(Unary):
     """The first rows by an order. Without an order, any rows will do."""
 
-    input: Relation
     order: tuple[SortKey, ...]
     count: int | None
     offset: int = 0
-
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        return self.input.columns
-
-    @cached_property
-    def inputs(self) -> tuple[Relation, ...]:
-        return (self.input,)
 
     @cached_property
     def used(self) -> frozenset[Column]:
@@ -440,28 +455,24 @@ class Limit(Relation):
 
 
 @dataclass(frozen=True, eq=False)
-class Generate(Relation):
+class Generate(Unary):
     """Each row beside every row its generator makes of it (explode); with `keep_empty`, beside nulls if none."""
 
-    input: Relation
     generator: Scalar
     names: tuple[Column, ...]
     keep_empty: bool = False
-
-    def __post_init__(self) -> None:
-        self._must_be_unique(self.columns)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         return self.input.columns + self.names
 
     @cached_property
-    def inputs(self) -> tuple[Relation, ...]:
-        return (self.input,)
+    def scalars(self) -> tuple[Scalar, ...]:
+        return (self.generator,)
 
-    @cached_property
-    def used(self) -> frozenset[Column]:
-        return self.generator.columns
+
+BY_ROW = (Filter, Project, Expand, Generate)
+"""Operators that process each row by itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ Two columns of one name get a number each in order of appearance, so the text is
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import singledispatchmethod
 
@@ -102,15 +103,10 @@ class _Printer:
                 self._name(column)
 
     def _find_shared(self, relation: Relation) -> None:
-        uses: dict[int, int] = {}
+        readers = [node for node in relation.walk() if not self._is_silent(node)]
+        uses = Counter(id(self._shown(below)) for node in readers for below in node.inputs)
         for node in relation.walk():
-            if self._is_silent(node):
-                continue
-            for below in node.inputs:
-                shown = self._shown(below)
-                uses[id(shown)] = uses.get(id(shown), 0) + 1
-        for node in relation.walk():
-            if uses.get(id(node), 0) > 1 and node.inputs:
+            if uses[id(node)] > 1 and node.inputs:
                 self._shared[id(node)] = f"#{len(self._shared) + 1}"
 
     def _is_silent(self, relation: Relation) -> bool:

@@ -10,12 +10,12 @@ This module and `sql/` are the only places that know sqlglot trees.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property, reduce, wraps
-from typing import TypeVar
+from functools import cached_property, partial, reduce
 
 from sqlglot import exp
 
 from slackwater.algebra.functions import PINNED, RANDOM
+from slackwater.algebra.once import once
 from slackwater.algebra.parentheses import with_needed_parentheses
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.algebra.types import Type
@@ -38,6 +38,10 @@ class Scalar:
         tidy = with_needed_parentheses(tree)
         used = frozenset(known[ColumnId(leaf.name)] for leaf in tidy.find_all(exp.Column))
         return Scalar(tidy, used)
+
+    def part(self, tree: exp.Expr) -> Scalar:
+        """A part of this expression, by its tree."""
+        return Scalar.of(tree.copy(), self._columns)
 
     @property
     def tree(self) -> exp.Expr:
@@ -79,6 +83,11 @@ class Scalar:
     def can_raise(self) -> bool:
         """Whether evaluating it is an event in itself, so that it must not run on rows it was not written for."""
         return any(function_name(node) in ("raise_error", "assert_true") for node in self._tree.find_all(exp.Func))
+
+    @property
+    def may_move(self) -> bool:
+        """Whether it has the same value for a row wherever it is evaluated."""
+        return not self.is_random and not self.can_raise
 
     @property
     def column(self) -> Column | None:
@@ -125,27 +134,6 @@ class Scalar:
 
     def __repr__(self) -> str:
         return f"Scalar({self.show(str)})"
-
-
-Derived = TypeVar("Derived")
-
-
-def once_per_scalar(work: Callable[[Scalar], Derived]) -> Callable[[Scalar], Derived]:
-    """Keeps what was worked out with the scalar itself.
-
-    A cache by equality would not do: columns of two queries may share an id and differ in type.
-    """
-    key = f"_{work.__module__}.{work.__qualname__}"
-
-    @wraps(work)
-    def remembered(scalar: Scalar) -> Derived:
-        kept = scalar.__dict__
-        if key not in kept:
-            kept[key] = work(scalar)
-        found: Derived = kept[key]
-        return found
-
-    return remembered
 
 
 def function_name(node: exp.Expr) -> str:
@@ -224,50 +212,22 @@ def binary(kind: type[exp.Expr], left: Scalar, right: Scalar) -> Scalar:
     return Scalar.of(kind(this=left.tree.copy(), expression=right.tree.copy()), left.columns | right.columns)
 
 
-def product(left: Scalar, right: Scalar) -> Scalar:
-    return binary(exp.Mul, left, right)
-
-
-def quotient(left: Scalar, right: Scalar) -> Scalar:
-    return binary(exp.Div, left, right)
-
-
-def whole_quotient(left: Scalar, right: Scalar) -> Scalar:
-    return binary(exp.IntDiv, left, right)
-
-
-def remainder(left: Scalar, right: Scalar) -> Scalar:
-    return binary(exp.Mod, left, right)
-
-
-def addition(left: Scalar, right: Scalar) -> Scalar:
-    return binary(exp.Add, left, right)
-
-
-def difference(left: Scalar, right: Scalar) -> Scalar:
-    return binary(exp.Sub, left, right)
-
-
-def negative(operand: Scalar) -> Scalar:
-    return unary(exp.Neg, operand)
-
-
-def greater(left: Scalar, right: Scalar) -> Scalar:
-    return binary(exp.GT, left, right)
-
-
-def equality(left: Scalar, right: Scalar) -> Scalar:
-    return binary(exp.EQ, left, right)
-
-
-def null_safe_equality(left: Scalar, right: Scalar) -> Scalar:
-    """Equal, or both null."""
-    return binary(exp.NullSafeEQ, left, right)
+product = partial(binary, exp.Mul)
+quotient = partial(binary, exp.Div)
+whole_quotient = partial(binary, exp.IntDiv)
+remainder = partial(binary, exp.Mod)
+addition = partial(binary, exp.Add)
+difference = partial(binary, exp.Sub)
+negative = partial(unary, exp.Neg)
+greater = partial(binary, exp.GT)
+equality = partial(binary, exp.EQ)
+null_safe_equality = partial(binary, exp.NullSafeEQ)
+"""Equal, or both null."""
 
 
 def negation(operand: Scalar) -> Scalar:
     if isinstance(operand.tree, exp.Not):
-        return Scalar.of(operand.tree.this.copy(), operand.columns)
+        return operand.part(operand.tree.this)
     return unary(exp.Not, operand)
 
 
@@ -280,14 +240,22 @@ def is_not_null(operand: Scalar) -> Scalar:
 
 
 def cast(operand: Scalar, type_: Type) -> Scalar:
-    to = exp.DataType.build(type_.text, dialect="spark")
-    return Scalar.of(exp.Cast(this=operand.tree.copy(), to=to), operand.columns)
+    return _converted(exp.Cast, operand, type_)
+
+
+def typed(operand: Scalar, type_: Type) -> Scalar:
+    """As `cast`, if the type is known."""
+    return cast(operand, type_) if type_.is_known else operand
 
 
 def try_cast(operand: Scalar, type_: Type) -> Scalar:
     """As `cast`, and null where the value does not fit."""
+    return _converted(exp.TryCast, operand, type_, safe=True)
+
+
+def _converted(kind: type[exp.Cast], operand: Scalar, type_: Type, **options: bool) -> Scalar:
     to = exp.DataType.build(type_.text, dialect="spark")
-    return Scalar.of(exp.TryCast(this=operand.tree.copy(), to=to, safe=True), operand.columns)
+    return Scalar.of(kind(this=operand.tree.copy(), to=to, **options), operand.columns)
 
 
 def call(name: str, *arguments: Scalar) -> Scalar:
@@ -337,12 +305,10 @@ def conjuncts(scalar: Scalar) -> tuple[Scalar, ...]:
     return known
 
 
+@once
 def disjuncts(scalar: Scalar) -> tuple[Scalar, ...]:
     """The parts of a top-level OR, in order."""
-    known = scalar.__dict__.get("disjuncts")
-    if known is None:
-        known = scalar.__dict__["disjuncts"] = _parts(scalar, exp.Or)
-    return known
+    return _parts(scalar, exp.Or)
 
 
 def _connected(kind: type[exp.Connector], parts: tuple[Scalar, ...]) -> Scalar:
@@ -354,7 +320,7 @@ def _connected(kind: type[exp.Connector], parts: tuple[Scalar, ...]) -> Scalar:
 
 def _parts(scalar: Scalar, kind: type[exp.Connector]) -> tuple[Scalar, ...]:
     found = list(_flatten(scalar.tree, kind))
-    return (scalar,) if len(found) == 1 else tuple(Scalar.of(part.copy(), scalar.columns) for part in found)
+    return (scalar,) if len(found) == 1 else tuple(map(scalar.part, found))
 
 
 def _flatten(tree: exp.Expr, kind: type[exp.Connector]) -> Iterator[exp.Expr]:

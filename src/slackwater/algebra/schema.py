@@ -39,10 +39,11 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class KeyReference:
-    """A column that holds values of another table's key."""
+    """Columns that hold values of another table's key, in the order of its columns."""
 
-    column: str
+    columns: tuple[str, ...]
     table: str
+    key: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,9 @@ class TableSchema:
 
     `keys` are sets of column names that identify a row. `changing` says whether rows may still arrive, change or go
     during the schedule; a static table has no version. `append_only` promises that rows only arrive. `arrives_with`
-    names columns whose values are keys of rows that arrive in the same run: a line comes with its order.
+    names columns whose values are keys of rows that arrive in the same run: a line comes with its order. The rows that
+    `arrives_after` names arrive then or before, never later: a payment comes after its order. Tables are the same
+    whatever is promised of their arrivals: rows of one are not compared by it.
     """
 
     name: str
@@ -59,12 +62,8 @@ class TableSchema:
     keys: tuple[frozenset[str], ...] = ()
     changing: bool = True
     append_only: bool = True
-    arrives_with: tuple[KeyReference, ...] = ()
-
-    @property
-    def reference_key(self) -> str | None:
-        """The column by whose values other tables refer to rows of this one: the first key of one column."""
-        return next((name for key in self.keys if len(key) == 1 for name in key), None)
+    arrives_with: tuple[KeyReference, ...] = field(default=(), compare=False)
+    arrives_after: tuple[KeyReference, ...] = field(default=(), compare=False)
 
     def column_names(self) -> list[str]:
         return [f.name for f in self.fields]

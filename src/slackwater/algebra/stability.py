@@ -76,7 +76,7 @@ def unstable_columns(relation: Relation, below: Sequence[Columns], *, rounding: 
         case Aggregate(keys=keys, calls=calls):
             if shaky.intersection(keys):
                 return every
-            return frozenset(column for column, made in calls if not _is_stable(made, shaky, rounding))
+            return frozenset(column for column, made in calls if not _is_stable(made, relation, shaky, rounding))
         case Window(calls=windows, input=source):
             return shaky | {column for column, made in windows if not _is_settled(made, source, shaky, rounding)}
         case Limit():
@@ -98,14 +98,7 @@ def unstable_columns(relation: Relation, below: Sequence[Columns], *, rounding: 
 
 def is_stable(relation: Relation) -> bool:
     """Whether a relation has the same rows however often it is computed."""
-    known: dict[int, Columns] = {}
-
-    def shaky(node: Relation) -> Columns:
-        if id(node) not in known:
-            known[id(node)] = unstable_columns(node, [shaky(below) for below in node.inputs])
-        return known[id(node)]
-
-    return not shaky(relation)
+    return not relation.bottom_up(unstable_columns)
 
 
 def adds_exactly(function: str, argument: Type) -> bool:
@@ -117,10 +110,12 @@ def _reads(scalar: Scalar, shaky: Columns) -> bool:
     return scalar.is_random or not shaky.isdisjoint(scalar.columns)
 
 
-def _is_stable(made: AggregateCall, shaky: Columns, rounding: bool) -> bool:
+def _is_stable(made: AggregateCall, relation: Aggregate, shaky: Columns, rounding: bool) -> bool:
     read = [*made.arguments, *([made.filter] if made.filter is not None else [])]
     if any(_reads(scalar, shaky) for scalar in read):
         return False
+    if made.function in ("max_by", "min_by") and (order := made.arguments[1].column) is not None:
+        return _settles(relation.input, [*relation.keys, order], shaky)
     if not rounding:
         return made.function not in _PICKS
     if made.function in _ADDS_UP:

@@ -13,18 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from slackwater.algebra.properties import Columns
-from slackwater.algebra.relation import (
-    Aggregate,
-    AggregateCall,
-    Filter,
-    Generate,
-    Join,
-    Limit,
-    Project,
-    Relation,
-    Window,
-)
-from slackwater.algebra.scalar import Scalar, function_name
+from slackwater.algebra.relation import Aggregate, AggregateCall, Limit, Relation, Window
+from slackwater.algebra.scalar import function_name
 from slackwater.algebra.stability import unstable_columns
 
 
@@ -49,7 +39,7 @@ class Chance:
     @cached_property
     def _has_guards(self) -> bool:
         """Whether anything raises an error, as sub-queries do that must give one row."""
-        return any(scalar.can_raise for node in self.relation.walk() for scalar in _scalars(node))
+        return any(scalar.can_raise for node in self.relation.walk() for scalar in node.scalars)
 
     @property
     def columns(self) -> Columns:
@@ -99,23 +89,5 @@ def _only_values(node: Relation) -> Columns:
 
 
 def _random_calls(node: Relation) -> Iterator[str]:
-    for scalar in _scalars(node):
+    for scalar in node.scalars:
         yield from scalar.random_calls
-
-
-def _scalars(node: Relation) -> Iterator[Scalar]:
-    match node:
-        case Filter(predicate=predicate):
-            yield predicate
-        case Project(items=items):
-            yield from (scalar for _, scalar in items)
-        case Join(condition=condition):
-            yield condition
-        case Aggregate(calls=calls):
-            yield from (scalar for _, made in calls for scalar in made.scalars)
-        case Window(calls=windows):
-            yield from (made.function for _, made in windows)
-        case Generate(generator=generator):
-            yield generator
-        case _:
-            pass

@@ -25,7 +25,7 @@ from sqlglot import exp
 from slackwater.algebra.schema import Field
 from slackwater.algebra.types import Type
 from slackwater.bench.workloads import CHANGE_TYPE, ArrivalPattern, Dataset, Workload, WorkloadQuery, split
-from slackwater.bench.workloads.workload_sizes import workload_statistics
+from slackwater.bench.workloads.workload_sizes import arriving_together, workload_statistics
 from slackwater.catalog.statistics import Arrival, Statistics
 from slackwater.errors import MachineError
 
@@ -72,9 +72,18 @@ class ArrivingData:
 
     @cached_property
     def statistics(self) -> Statistics:
-        """What is known of the workload's columns, and the rows that do arrive, counted in the files."""
+        """What is known of the workload's columns, and the rows that do arrive, counted in the files.
+
+        Not what arrives together: a job learns it from its own arrivals, or its file promises it.
+        """
         known = workload_statistics(self.work, self.dataset.scale_factor, self.pattern)
-        return {name: replace(each, arrivals=self.arrivals(name)) for name, each in known.items()}
+        return {name: replace(each, arrivals=self.arrivals(name), meets={}) for name, each in known.items()}
+
+    def promises(self, table: str) -> dict[str, list[str]]:
+        """What a job file says of rows that arrive together, as its author would: lines come with their orders."""
+        together = arriving_together(self.work.tables[table], self.pattern, self.changing)
+        append_only = {name: not self.is_feed(name) for name in (table, *(each.table for each in together.values()))}
+        return {each.table: [column] for column, each in together.items()} if all(append_only.values()) else {}
 
     def arrivals(self, table: str) -> tuple[Arrival, ...]:
         """What each run brings to a table; all of one that never changes is there at the first."""

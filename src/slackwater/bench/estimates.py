@@ -16,7 +16,7 @@ has half of the sales or orders and of what belongs to them. Statistics of base 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -202,9 +202,8 @@ def measure_estimates(
     queries: Iterable[WorkloadQuery] | None = None,
     scale_factor: float = 0.01,
     cache: Path | None = None,
-    done: Callable[[str], None] | None = None,
 ) -> EstimatesBenchmark:
-    """Counts every form and every step of each query on two days; `done` hears of each."""
+    """Counts every form and every step of each query on two days."""
     first, second = two_days(workload.generate(scale_factor, cache), pattern)
     guesses: list[Guess] = []
     steps: dict[str, list[float]] = {FORMULAS: [], LEARNED: []}
@@ -220,8 +219,6 @@ def measure_estimates(
         taught = _executed(simulators[1], query, pattern.runs, (before.day,))
         for method, executed in ((FORMULAS, plain), (LEARNED, taught)):
             steps[method] += [q_error(step.expected, step.rows) for step in executed.rows]
-        if done:
-            done(query.name)
     return EstimatesBenchmark(workload.name, scale_factor, named, tuple(guesses), steps, too_deep, too_large)
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from slackwater.bench.cost_ratios import SHARES, ratio
 from slackwater.bench.frontend import percentile
 from slackwater.bench.measure import Benchmark, Failed, Measurements, Result
-from slackwater.bench.progressive import SHARES, failure_as_json, ratio
+from slackwater.bench.progressive import failure_as_json
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 A trial is a job directory like a user's. Before a run the files that it brings are linked into the sources; the run is
 the runtime's own, with manifests and states on disk, and its cost is what its manifest says. The batch query is the
-query's text over all files that have arrived, written as parquet too and measured in the same way. Planning is timed
-apart.
+query's text over all files that have arrived, written as parquet too and measured in the same way. Every pass
+plans its day again, and the first run is charged with it; planning is also timed apart.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from slackwater.compile.views import Files, quoted_text, view_of_files
 from slackwater.errors import UserError
 from slackwater.job.cycle.planned import Planned
 from slackwater.job.file.config import load_job
+from slackwater.job.file.price_basis import Basis
 from slackwater.job.file.values import NEVER
 from slackwater.job.inputs.sources import Source
 from slackwater.job.job import Job
 from slackwater.job.learning.prices import ClusterPrices, cluster_of
 from slackwater.job.running.runner import Silent
 from slackwater.job.running.work import RunWork
-from slackwater.job.store.accounts import Account, Meter, Phase, Spent, account_name, total
+from slackwater.job.store.accounts import Account, Meter, Phase, Spent, total
 from slackwater.job.store.column_records import fields_of
 from slackwater.job.store.cycle_record import RevisionRecord
 from slackwater.job.store.manifest import Manifest
@@ -137,6 +138,8 @@ class Setting:
     refresh: str = "auto"
     prices: ClusterPrices | None = None
     """Those to plan with; the built-in ones unless told."""
+    basis: Basis = Basis.EXECUTORS
+    """What costs are counted of in plans."""
     days: int = 0
     """Days that each query lives through before, so that the one that is measured is planned by what they counted."""
     expected: Mapping[str, tuple[Arrival, ...]] = field(default_factory=dict)
@@ -188,6 +191,7 @@ class JobTrial:
             "schedule": list(timeline.times),
             "weights": list(timeline.weights),
             "deliver": [timeline.time(run) for run in sorted(timeline.deliver)],
+            "prices": self._setting.basis.value,
             "replan": self._setting.replan or NEVER,
             "sources": {name: self._source(name) for name in self._tables},
             "output": {"path": "answer"},
@@ -209,6 +213,8 @@ class JobTrial:
         if name in self._data.changing:
             is_feed = self._data.is_feed(name)
             told["changes"] = "feed" if is_feed else "append"
+            together = {other: by for other, by in self._data.promises(name).items() if other in self._tables}
+            told |= {"with": together} if together else {}
             named = zip(self._timeline.times, arrivals, strict=True)
             expected["arrives"] = {time: _told(arrival, is_feed) for time, arrival in named}
         else:
@@ -249,17 +255,11 @@ class JobTrial:
                         _link(file, target)
 
     def rewind(self) -> None:
-        """Undoes all runs, and what was planned for the rest since; the first plan stays."""
+        """Undoes all runs, and their plan: the first run plans again, as it does on every day."""
         self.replanning_s = 0.0
-        for cycle in self.job.store.cycles():
-            own = [file(run) for run in self._timeline.runs for file in (cycle.pins_file, cycle.manifest_file)]
-            own += [cycle.directory / account_name(run) for run in self._timeline.runs]
-            for path in (*own, cycle.data, self._answer_directory.path):
-                if path.exists():
-                    remove(path)
-            if (record := cycle.record()).revisions:
-                with self.job.store.lock:
-                    cycle.write_record(record.model_copy(update={"revisions": ()}))
+        for path in (*(cycle.directory for cycle in self.job.store.cycles()), self._answer_directory.path):
+            if path.exists():
+                remove(path)
         self._answer_directory.output.unlink(missing_ok=True)
         for file in (self._directory / "input").glob("*/*"):
             file.unlink()

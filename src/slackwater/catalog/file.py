@@ -13,7 +13,8 @@
 Only `columns` is required. `nulls` are shares of rows, `frequent` shares of what is not null; `bounds` are of equal
 depth, from the least value to the greatest, days as text. `changing: false` is for a static table; `changes` says
 whether rows are only added (`append`) or may also be updated and deleted (`feed`); by default this follows from the
-arrivals.
+arrivals. `"with": {"orders": ["id"]}` names tables whose rows arrive in the same run as the rows that refer to them, by
+the columns with their key; `after` those whose rows arrive then or before.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from slackwater.algebra.predicates import constant_of
 from slackwater.algebra.schema import KeyReference, TableSchema
 from slackwater.algebra.types import DATE, Type
+from slackwater.algebra.value_tests import constant_of
 from slackwater.catalog.quantiles import Bounds
 from slackwater.catalog.stated_sizes import StatedSizes, statistics
 from slackwater.catalog.statistics import Arrival, Frequent, Statistics
@@ -33,7 +34,7 @@ from slackwater.errors import Place, UserError, did_you_mean
 from slackwater.json_text import read_json
 
 ENTRIES = (
-    *("columns", "keys", "changing", "changes", "with"),
+    *("columns", "keys", "changing", "changes", "with", "after"),
     *("rows", "arrives", "distinct", "nulls", "frequent", "bounds"),
 )
 CHANGES = ("append", "feed", "upserts")
@@ -68,7 +69,8 @@ def load_tables(path: Path) -> DescribedTables:
     if not isinstance(content, dict):
         raise UserError("a catalog is an object of tables", place=place, hint=f"e.g. {EXAMPLE}")
     entries = [_Entry(str(name), entry, place) for name, entry in content.items()]
-    return DescribedTables(Catalog.of(e.schema() for e in entries), {e.name: e.sizes() for e in entries}, place)
+    keys = {entry.name: entry.keys() for entry in entries}
+    return DescribedTables(Catalog.of(e.schema(keys) for e in entries), {e.name: e.sizes() for e in entries}, place)
 
 
 def load_catalog(path: Path) -> Catalog:
@@ -89,35 +91,39 @@ class _Entry:
         self.columns = {str(column): str(kind) for column, kind in columns.items()}
         self._known(entry, ENTRIES, "an unknown entry")
 
-    def schema(self) -> TableSchema:
+    def schema(self, keys: Mapping[str, list[list[str]]]) -> TableSchema:
+        """The table, beside the keys of all tables."""
         changing = self.entry.get("changing", True)
         if not isinstance(changing, bool):
             raise self._refused("says neither true nor false of `changing`")
         changes = self.entry.get("changes", "feed" if self._retracts() else "append")
         if changes not in CHANGES:
             raise self._refused(f"has `changes` of {changes!r}", did_you_mean(str(changes), CHANGES))
-        if changes == "upserts" and len(self._keys()) != 1:
+        if changes == "upserts" and len(self.keys()) != 1:
             raise self._refused("brings upserts, which have one key", 'e.g. "keys": [["o_id"]]')
         try:
-            made = table(self.name, self.columns, keys=self._keys(), changing=changing)
+            made = table(self.name, self.columns, keys=self.keys(), changing=changing)
         except UserError as error:
             raise UserError(error.message, place=self.place, hint=error.hint) from None
-        return replace(made, append_only=changes == "append", arrives_with=tuple(self._references()))
+        together, later = (tuple(self._references(word, keys)) for word in ("with", "after"))
+        return replace(made, append_only=changes == "append", arrives_with=together, arrives_after=later)
 
-    def _references(self) -> Iterator[KeyReference]:
-        """Columns with keys of rows that arrive in the same run, by the table they refer to."""
-        for name, columns in self._object("with"):
-            column = columns[0] if isinstance(columns, list) and len(columns) == 1 else None
-            if column not in self.columns:
+    def _references(self, word: str, keys: Mapping[str, list[list[str]]]) -> Iterator[KeyReference]:
+        """Columns with keys of rows of other tables, by the table they refer to."""
+        for name, columns in self._object(word):
+            if not isinstance(columns, list) or not all(column in self.columns for column in columns):
                 raise self._refused(
-                    f"has `with.{name}` that is no list of one column", f'e.g. "with": {{"{name}": ["id"]}}'
+                    f"has `{word}.{name}` that is no list of columns", f'e.g. "{word}": {{"{name}": ["id"]}}'
                 )
-            yield KeyReference(str(column), name)
+            key = next((key for key in keys.get(name, ()) if len(key) == len(columns)), None)
+            if key is None:
+                raise self._refused(f"has `{word}.{name}`, which has no key of {len(columns)} columns")
+            yield KeyReference(tuple(map(str, columns)), name, tuple(key))
 
     def _retracts(self) -> bool:
         return any(arrival.updates or arrival.deletes for arrival in self.sizes().arrives.values())
 
-    def _keys(self) -> list[list[str]]:
+    def keys(self) -> list[list[str]]:
         keys = self.entry.get("keys", [])
         if not isinstance(keys, list) or not all(isinstance(key, list) for key in keys):
             raise self._refused(

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from slackwater.catalog.arrival import Change
 from slackwater.catalog.quantiles import STEPS, Bounds
-from slackwater.catalog.statistics import MOST_FREQUENT, Arrival, Frequent, TableStatistics, position
+from slackwater.catalog.statistics import MOST_FREQUENT, Arrival, Frequent, Meeting, TableStatistics, position
 
 Keys = Mapping[str, Iterable[Iterable[str]]]
 
@@ -26,14 +26,14 @@ def measured(changes: Mapping[str, Sequence[Change]], keys: Keys | None = None) 
     found = {name: _of(runs) for name, runs in changes.items()}
     singles = [(name, column) for name, column in _single_keys(keys or {}) if name in changes]
     for name, runs in changes.items():
-        together: dict[str, str] = {}
+        together: dict[str, Meeting] = {}
         for owner, key in singles:
             if owner != name and _grows(runs) and _grows(changes[owner]):
                 for column in runs[0].inserts.column_names:
                     if column not in together and _come_together(column, runs, key, changes[owner]):
-                        together[column] = owner
+                        together[column] = Meeting(owner)
         if together:
-            found[name] = replace(found[name], arrives_with=together)
+            found[name] = replace(found[name], meets=together)
     return found
 
 

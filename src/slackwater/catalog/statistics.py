@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 
-from slackwater.algebra.predicates import Constant, days_since_epoch
+from slackwater.algebra.value_tests import Constant, days_since_epoch
 from slackwater.catalog.quantiles import Bounds
 
 
@@ -35,6 +35,24 @@ class Arrival:
         return self.inserts - self.deletes
 
 
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """When the rows arrive that a column refers to by their key: shares of its values, by the run of the partner.
+
+    A line comes with its order, a payment soon after it, a return later. What is left of 1 has no partner.
+    """
+
+    table: str
+    together: float = 1.0
+    earlier: float = 0.0
+    later: float = 0.0
+
+    @property
+    def is_together(self) -> bool:
+        """Whether all partners arrive in the same run."""
+        return self.together >= 1.0
+
+
 Frequent = tuple[tuple[Constant, float], ...]
 """Values as predicates read constants, each with its share."""
 
@@ -48,8 +66,7 @@ class TableStatistics:
 
     Of a column that is left out nothing is known. `frequent` are values with their share of those that are not null,
     the most frequent first; `bounds` are equi-depth, the least and the greatest value among them (`quantiles`).
-    `arrives_with` names, for a column that refers to another table's key, that table, where a row always comes at the
-    same run as the row it refers to: a line with its order.
+    `meets` says, for a column that refers to another table's key, when the rows arrive that it refers to.
     """
 
     arrivals: tuple[Arrival, ...]
@@ -57,7 +74,7 @@ class TableStatistics:
     null_share: Mapping[str, float] = field(default_factory=dict)
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     widths: Mapping[str, float] = field(default_factory=dict)
-    arrives_with: Mapping[str, str] = field(default_factory=dict)
+    meets: Mapping[str, Meeting] = field(default_factory=dict)
     frequent: Mapping[str, Frequent] = field(default_factory=dict)
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
 

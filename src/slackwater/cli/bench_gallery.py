@@ -9,18 +9,17 @@ from pathlib import Path
 import click
 from rich.console import Group, RenderableType
 from rich.status import Status
-from rich.table import Table
 from rich.text import Text
 
 from slackwater.bench.arriving import own_directory
-from slackwater.bench.gallery.gallery_result import MEASURES, GalleryBenchmark, ratios_of, seconds_of
+from slackwater.bench.cost_ratios import QueryResult
+from slackwater.bench.gallery.gallery_result import GalleryBenchmark
 from slackwater.bench.gallery.gallery_trial import GallerySetting, measure_gallery_job, warmed_up
 from slackwater.bench.gallery.jobs import GalleryJob, gallery_job, gallery_jobs
 from slackwater.bench.measure import Failed, in_turn
-from slackwater.bench.progressive import QueryResult, Ratios
 from slackwater.cli.bench_jobs import failures, job_directories, runs_days
+from slackwater.cli.cost_table import cost_table, cost_verdict
 from slackwater.cli.output import TO_STDOUT, CommandOutput, measuring, plain, write_json
-from slackwater.cli.text import size
 from slackwater.errors import counted
 from slackwater.job.file.sections import Check, Refresh
 from slackwater.json_text import Json
@@ -40,54 +39,15 @@ class GalleryReport:
         bench = self.measured
         if not bench.jobs:
             return Group(*failures(bench.failed))
-        runs = max(len(job.weights) for job in bench.jobs)
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        table.add_column("job")
-        table.add_column("seconds of")
-        for name in ("batch", *(f"run {n}" for n in range(1, runs + 1)), "deadline", "weighted", "total"):
-            table.add_column(name, justify="right")
-        for name in ("kept", "equal"):
-            table.add_column(name, justify="right")
-        for job in bench.jobs:
-            for measure in MEASURES:
-                table.add_row(*_cells(job, measure, runs, is_first=measure == next(iter(MEASURES))))
-            table.add_section()
-        for measure in MEASURES:
-            ratios = map(_ratio, _told(bench.together(measure)))
-            table.add_row(Text("all", style="bold"), measure, f"{bench.batch(measure):.2f}", *[""] * runs, *ratios)
+        table = cost_table("job", bench.together)
         return Group(table, Text(), *failures(bench.failed), Text(self._verdict(), style="bold"))
 
     def _verdict(self) -> str:
         bench = self.measured
-        executors, everything = bench.together("executors"), bench.together("JVM and Python")
         days = f", after {counted(bench.days, 'day')}" if bench.days else ""
-        return (
-            f"{counted(len(bench.jobs), 'job')} at scale {bench.scale:g}{days}: "
-            f"at the deadline {executors.deadline:.2f} of batch's executor CPU, "
-            f"weighted {executors.weighted:.2f}, in total {executors.total:.2f}; of all CPU "
-            f"{everything.deadline:.2f}, {everything.weighted:.2f} and {everything.total:.2f}; "
-            f"{bench.equal} of {len(bench.jobs)} equal to batch"
+        return f"{counted(len(bench.jobs), 'job')} at scale {bench.scale:g}{days}: " + cost_verdict(
+            bench.together, bench.equal
         )
-
-
-def _cells(job: QueryResult, measure: str, most_runs: int, *, is_first: bool) -> list[str | Text]:
-    batch, runs = seconds_of(job, measure)
-    empty = [""] * (most_runs - len(runs))
-    cells: list[str | Text] = [job.name if is_first else "", measure, f"{batch:.2f}"]
-    cells += [*(f"{run:.2f}" for run in runs), *empty, *map(_ratio, _told(ratios_of(job, measure)))]
-    if is_first:
-        measured = job.measured
-        cells.append(size(measured.state_bytes) if measured.keeps else size(None))
-        cells.append("yes" if measured.equal else Text("NO", style="bold red"))
-    return cells
-
-
-def _told(ratios: Ratios) -> tuple[float, ...]:
-    return ratios.deadline, ratios.weighted, ratios.total
-
-
-def _ratio(value: float) -> Text:
-    return Text(f"{value:.2f}", style="red" if value > 1 else "")
 
 
 @dataclass(frozen=True, slots=True)

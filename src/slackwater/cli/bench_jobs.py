@@ -24,6 +24,7 @@ from slackwater.cli.bench_planning import listed, numbered
 from slackwater.cli.output import TO_STDOUT, CommandOutput, Report, measuring, write_json
 from slackwater.cli.query_options import WORKLOADS
 from slackwater.errors import MachineError, Place, UserError
+from slackwater.job.file.price_basis import Basis
 from slackwater.job.learning.prices import ClusterPrices, read_prices
 from slackwater.spark.session import open_session
 from slackwater.time.timeline import Timeline
@@ -70,6 +71,13 @@ def runs_jobs(command: Callable[Arguments, Outcome]) -> Callable[Arguments, Outc
             type=click.Path(path_type=Path, exists=True, dir_okay=False),
             help="Plan with these prices, as written by `calibrate --file`.",
         ),
+        click.option(
+            "--basis",
+            type=click.Choice([basis.value for basis in Basis]),
+            default=Basis.PROCESS.value,
+            show_default=True,
+            help="What plans count: all CPU time, or that of executors.",
+        ),
         click.option("--queries", "numbers", metavar="LIST", help="Only these queries, e.g. 1,2."),
         click.option(
             "--arrivals", default="60/20/20", show_default=True, help="What arrives when: shares, r=4 or delta-big."
@@ -98,6 +106,7 @@ class JobsBenchmarkOptions:
     keep: bool
     json_file: str | None
     prices_file: Path | None = None
+    basis: str = Basis.PROCESS.value
     days: int = 0
     chart_file: str | None = None
 
@@ -159,7 +168,10 @@ def measured_in_turn(
                 shown.update(f"{query.name}, {position + 1} of {len(queries)}")
 
         data = prepare_data(asked.work, asked.scale_factor, asked.pattern, asked.data)
-        setting = Setting(data, timeline, asked.warm_up, asked.repeat, prices=asked.prices, days=asked.days)
+        basis = Basis(asked.basis)
+        setting = Setting(
+            data, timeline, asked.warm_up, asked.repeat, prices=asked.prices, basis=basis, days=asked.days
+        )
         with job_directories(output, data.home, asked.keep) as jobs:
             session = open_session("slackwater bench", asked.master)
             measure_all(session, setting, queries, jobs, how, known=known or {}, begun=begun, done=done)

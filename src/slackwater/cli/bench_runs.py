@@ -11,9 +11,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from slackwater.bench.chart import Chart
+from slackwater.bench.cost_ratios import CostKind
 from slackwater.bench.maintenance import MaintenanceBenchmark
 from slackwater.bench.measure import Measurements, Result, measure
-from slackwater.bench.progressive import ProgressiveBenchmark, Ratios
+from slackwater.bench.progressive import ProgressiveBenchmark
 from slackwater.bench.ratio_chart import Distribution
 from slackwater.cli.bench_jobs import (
     JobsBenchmarkOptions,
@@ -24,8 +25,8 @@ from slackwater.cli.bench_jobs import (
     runs_jobs,
 )
 from slackwater.cli.bench_planning import prices
+from slackwater.cli.cost_table import cost_table, cost_verdict, told_asides, told_ratio
 from slackwater.cli.output import CommandOutput, Report, plain, write_file
-from slackwater.cli.text import size
 from slackwater.json_text import Json
 from slackwater.time.timeline import Timeline
 
@@ -47,48 +48,33 @@ class ProgressiveReport:
 
     def as_text(self) -> RenderableType:
         bench = self.measured
-        runs = len(bench.weights)
-        table = query_table("batch\ns", *(f"run {n}\ns" for n in range(1, runs + 1)), *_RATIOS, *_ASIDES)
-        for query in bench.queries:
-            times = (query.batch.cpu_s, *(run.cpu_s for run in query.measured.runs))
-            ratios = _ratios(query.executors, query.process)
-            table.add_row(query.name, *map(_seconds, times), *map(_ratio, ratios), *_asides(query.measured))
-        if not bench.queries:
+        if not bench.measured:
             return Group(*failures(bench.failed))
-        table.add_section()
-        empty = [""] * (runs + 1)
-        for name, (executors, process) in bench.percentiles().items():
-            table.add_row(Text(name, style="bold"), *empty, *map(_ratio, _ratios(executors, process)))
-        ratios = _ratios(bench.executors, bench.process)
-        sums = [sum(query.batch.cpu_s for query in bench.queries)]
-        sums += [sum(query.measured.runs[n].cpu_s for query in bench.queries) for n in range(runs)]
-        table.add_row(Text("all", style="bold"), *map(_seconds, sums), *map(_ratio, ratios))
-        told = bench.executors
-        verdict = (
-            f"{_title(bench)}: at the deadline {told.deadline:.2f} of batch's executor CPU, weighted "
-            f"{told.weighted:.2f}, in total {told.total:.2f}; {bench.worse_at_deadline} of {len(bench.queries)} "
-            f"queries worse at the deadline, {bench.clearly_worse_at_deadline} by more than a tenth; "
-            f"{bench.equal} of {len(bench.queries)} equal to batch"
-        )
+        verdict = f"{_title(bench)}: {cost_verdict(bench.together, bench.equal)}"
+        table = cost_table("query", bench.together)
         return Group(table, Text(), *failures(bench.failed), Text(verdict, style="bold"))
 
     def chart(self) -> Chart:
         bench = self.measured
-        title = f"{bench.workload}, scale factor {bench.scale_factor:g}: executor CPU against batch"
-        rows = [(query.name, (query.executors.deadline, query.executors.weighted)) for query in bench.queries]
-        return Chart(title, ("at the deadline", "weighted"), rows)
+        title = f"{bench.workload}, scale factor {bench.scale_factor:g}: CPU at the deadline against batch"
+        shown = (CostKind.EXECUTORS, CostKind.EVERYTHING)
+        rows = [(q.name, tuple(q.ratios(cost).deadline for cost in shown)) for q in bench.together.queries]
+        return Chart(title, tuple(cost.value for cost in shown), rows)
 
     def distribution(self) -> Distribution:
         bench = self.measured
         title = f"{bench.workload}, scale factor {bench.scale_factor:g}: queries that cost at most so much of batch"
-        executors, process = [query.executors for query in bench.queries], [query.process for query in bench.queries]
+        executors, everything = (
+            [query.ratios(cost) for query in bench.together.queries]
+            for cost in (CostKind.EXECUTORS, CostKind.EVERYTHING)
+        )
         return Distribution(
             title,
             (
-                ("at the deadline", [each.deadline for each in executors]),
-                ("weighted", [each.weighted for each in executors]),
-                ("total CPU, at the deadline", [each.deadline for each in process]),
-                ("total CPU, weighted", [each.weighted for each in process]),
+                ("executors, at the deadline", [each.deadline for each in executors]),
+                ("executors, weighted", [each.weighted for each in executors]),
+                ("everything, at the deadline", [each.deadline for each in everything]),
+                ("everything, weighted", [each.weighted for each in everything]),
             ),
         )
 
@@ -111,15 +97,15 @@ class MaintenanceReport:
         for query in bench.queries:
             ratios = (query.ratio, *query.run_ratios, query.process_ratio)
             times = map(_seconds, (sum(query.batches), sum(query.runs)))
-            table.add_row(query.name, *times, *map(_ratio, ratios), *_asides(query.measured))
+            table.add_row(query.name, *times, *map(told_ratio, ratios), *told_asides(query.measured))
         if not bench.queries:
             return Group(*failures(bench.failed))
         table.add_section()
         for name, (executors, process) in bench.percentiles().items():
-            table.add_row(Text(name, style="bold"), "", "", _ratio(executors), *[""] * runs, _ratio(process))
+            table.add_row(Text(name, style="bold"), "", "", told_ratio(executors), *[""] * runs, told_ratio(process))
         sums = (sum(sum(query.batches) for query in bench.queries), sum(sum(query.runs) for query in bench.queries))
         ratios = (bench.ratio, *bench.run_ratios, bench.process_ratio)
-        table.add_row(Text("all", style="bold"), *map(_seconds, sums), *map(_ratio, ratios))
+        table.add_row(Text("all", style="bold"), *map(_seconds, sums), *map(told_ratio, ratios))
         verdict = (
             f"{_title(bench)}, an answer at every run: {bench.ratio:.2f} of batch's executor CPU; {bench.worse} of "
             f"{len(bench.queries)} queries worse; {bench.equal} of {len(bench.queries)} equal to batch"
@@ -134,25 +120,10 @@ class MaintenanceReport:
 
 
 _ASIDES = ("planning\ns", "kept", "equal")
-_RATIOS = ("deadline", "weighted", "total", "total CPU\ndeadline", "total CPU\nweighted")
-
-
-def _asides(measured: Measurements) -> tuple[str, str, str | Text]:
-    """What goes with the ratios; a dash where nothing is kept, and so batch is what runs at the deadline."""
-    kept = size(measured.state_bytes) if measured.keeps else size(None)
-    return f"{measured.planning_s:.1f}", kept, "yes" if measured.equal else Text("NO", style="bold red")
-
-
-def _ratios(executors: Ratios, process: Ratios) -> tuple[float, ...]:
-    return executors.deadline, executors.weighted, executors.total, process.deadline, process.weighted
 
 
 def _seconds(value: float) -> str:
     return f"{value:.2f}"
-
-
-def _ratio(value: float) -> Text:
-    return Text(f"{value:.2f}", style="red" if value > 1 else "")
 
 
 def _title(bench: ProgressiveBenchmark | MaintenanceBenchmark) -> str:
@@ -177,8 +148,9 @@ draws_chart = click.option("--chart", "chart_file", metavar="FILE", help="Also d
 def progressive(output: CommandOutput, /, cdf_file: str | None, weights: str | None, **given: object) -> None:
     """Measure answers by a deadline: each query as a job, compared with its own text.
 
-    Ratios to batch are of the CPU of the last run (deadline), of all runs at their prices (weighted) and of all runs
-    (total). The exit code is 1 if a query fails or an answer differs from batch.
+    Ratios to batch are of the last run (deadline), of all runs at their prices (weighted) and of all runs (total), for
+    executor CPU, CPU of the JVM, CPU of JVM and Python with planning, and wall time. The exit code is 1 if a query
+    fails or an answer differs from batch.
     """
     asked = asked_for(given)
     shares = asked.pattern.shares

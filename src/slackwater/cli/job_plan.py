@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from slackwater.advice.file_text import FileKind
+from slackwater.advice.planned_problem import PlannedProblem
+from slackwater.advice.why_not import WhyNot, asks_little, why_not
 from slackwater.cli.promised import promised_as_json
 from slackwater.cli.text import sql as coloured
 from slackwater.compile.step_text import step_sql
 from slackwater.errors import UserError
 from slackwater.job.cycle.conditions import Conditions
-from slackwater.job.cycle.planned import Planned
+from slackwater.job.cycle.planned import Planned, reason_lines
+from slackwater.job.cycle.refresh_policy import needed
 from slackwater.job.job import Job
 from slackwater.job.running.check_prices import Promised
 from slackwater.job.store.manifest import told_apart
@@ -25,6 +30,18 @@ from slackwater.plan.explain import explain as explained
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Planning
 from slackwater.search.show import show_trace
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainOptions:
+    """What else is asked for beside a plan and its costs."""
+
+    run: int | None = None
+    sql: bool = False
+    alternatives: bool = False
+    memo: bool = False
+    trace: bool = False
+    why_not: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,6 +58,9 @@ class JobExplanation:
     trace: bool
     conditions: Conditions
     promised: Promised
+    by_text: Mapping[str, str]
+    """The queries that are computed by their texts, each with the reason."""
+    why_not: WhyNot | None
 
     @property
     def planning(self) -> Planning | None:
@@ -49,11 +69,11 @@ class JobExplanation:
     def as_json(self) -> Json:
         found: dict[str, Json] = {"plan": plan_to_value(self.plan), "conditions": dict(self.conditions.as_value())}
         found["promises"] = promised_as_json(self.promised)
-        if self.planned is not None and self.planned.reasons:
-            only, named = told_apart(self.planned.reasons)
-            found["from_scratch_because"] = only if only is not None else {**named}
+        found |= by_text_as_json(self.by_text)
         if self.programs:
             found["sql"] = [{"run": name, "text": text} for name, text in self.programs]
+        if self.why_not is not None:
+            found["why_not"] = self.why_not.as_value()
         if self.comparisons:
             found["alternatives"] = [comparison.as_value() for comparison in self.comparisons]
         if self.memo and self.planning is not None:
@@ -65,8 +85,9 @@ class JobExplanation:
     def as_text(self) -> RenderableType:
         parts: list[RenderableType] = [Text(explained(self.plan, costs=True, run=self.run))]
         parts += map(Text, [*self.conditions.lines(), *self.promised.lines()])
-        if self.planned is not None:
-            parts += [Text(reason, style="yellow") for reason in self.planned.reason_lines("computed from scratch")]
+        parts += by_text_lines(self.by_text)
+        if self.why_not is not None:
+            parts += [Text(), *map(Text, self.why_not.lines())]
         for _, text in self.programs:
             parts += [Text(), coloured(text)]
         for comparison in self.comparisons:
@@ -79,30 +100,68 @@ class JobExplanation:
         return Group(*parts)
 
 
-def explain_job(
-    path: Path | None, *, run: int | None, sql: bool, alternatives: bool, memo: bool, trace: bool
-) -> JobExplanation:
+def by_text_lines(reasons: Mapping[str, str]) -> list[RenderableType]:
+    """Why queries are computed by their texts, one line each."""
+    return [Text(reason, style="yellow") for reason in reason_lines(reasons, "computed from scratch")]
+
+
+def by_text_as_json(reasons: Mapping[str, str]) -> dict[str, Json]:
+    """The same as an entry of a JSON report, if there is any such query."""
+    if not reasons:
+        return {}
+    only, named = told_apart(reasons)
+    return {"from_scratch_because": only if only is not None else {**named}}
+
+
+def explain_job(path: Path | None, asked: ExplainOptions) -> JobExplanation:
     """What `explain` shows of a job; the job is planned anew only where the search itself is asked for."""
-    job = Job.open(path)
+    job, run = Job.open(path), asked.run
     if run is not None and run not in job.config.timeline.runs:
         raise UserError(f"there is no run {run}", hint=f"runs are 1 to {job.config.timeline.last}")
     begun = job.store.current() is not None
-    planned = job.planned() if alternatives or memo or trace or not begun else None
+    anew = asked.alternatives or asked.memo or asked.trace or asked.why_not
+    planned = job.planned() if anew or not begun else None
     plan = planned.plan if planned is not None and not begun else job.plan()
     comparisons: tuple[PlanComparison, ...] = ()
-    if alternatives and planned is not None and planned.queries:
+    if asked.alternatives and planned is not None and planned.queries:
         comparisons = explain_alternatives(planned.queries, planned.statistics, job.config.timeline, planned.options)
     return JobExplanation(
         plan,
         run,
-        _programs(job, plan, run, begun) if sql else (),
+        _programs(job, plan, run, begun) if asked.sql else (),
         comparisons,
         planned,
-        memo,
-        trace,
+        asked.memo,
+        asked.trace,
         job.conditions(),
         job.promised(planned if not begun else None),
+        job.by_text(planned if not begun else None),
+        _why_not(job, planned, asked) if planned is not None else None,
     )
+
+
+def _why_not(job: Job, planned: Planned, asked: ExplainOptions) -> WhyNot | None:
+    """Why a job does no more early; None where it was not taken apart at all, which has a reason of its own."""
+    if planned.planning is None:
+        return None
+    problem = PlannedProblem(
+        planned.queries,
+        planned.statistics,
+        job.config.timeline,
+        planned.options,
+        planned.planning,
+        needed(job.config.refresh, planned.as_text),
+    )
+    return explained_why_not(problem, FileKind.JOB, asked)
+
+
+def explained_why_not(problem: PlannedProblem, kind: FileKind, asked: ExplainOptions) -> WhyNot | None:
+    """Why a plan does no more early: where it is asked for, or where everything is left to the runs that deliver."""
+    if asked.why_not:
+        return why_not(problem, kind, tries=True)
+    if asked.run is not None or problem.timeline.last == 1 or problem.pays(problem.plan):
+        return None
+    return why_not(problem, kind, tries=asks_little(problem))
 
 
 def _programs(job: Job, plan: Plan, run: int | None, begun: bool) -> tuple[tuple[str, str], ...]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -11,6 +11,9 @@ import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from slackwater.advice.file_text import FileKind
+from slackwater.advice.planned_problem import PlannedProblem
+from slackwater.advice.why_not import WhyNot
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query
 from slackwater.bench.workloads import ArrivalPattern, parse_pattern, workload
@@ -19,7 +22,13 @@ from slackwater.catalog.file import DescribedTables, load_tables
 from slackwater.catalog.statistics import Statistics
 from slackwater.catalog.table import Catalog
 from slackwater.cli.job_commands import job_of, takes_job
-from slackwater.cli.job_plan import explain_job
+from slackwater.cli.job_plan import (
+    ExplainOptions,
+    by_text_as_json,
+    by_text_lines,
+    explain_job,
+    explained_why_not,
+)
 from slackwater.cli.output import CommandOutput, Report, reporting
 from slackwater.cli.promised import promised_as_json
 from slackwater.cli.query_options import read_query, takes_query
@@ -67,6 +76,10 @@ class PlannedQueries:
 
     def planning(self) -> Planning:
         return plan_query(self.query, self.statistics, self.timeline, self.options)
+
+    def planned(self, planning: Planning) -> PlannedProblem:
+        """The problem with its plan."""
+        return PlannedProblem({ONLY: self.query}, self.statistics, self.timeline, self.options, planning)
 
     def comparisons(self) -> tuple[PlanComparison, ...]:
         return explain_alternatives({ONLY: self.query}, self.statistics, self.timeline, self.options)
@@ -188,6 +201,8 @@ class PlanReport:
     """That of the times at which a job's runs are due."""
     promised: Promised | None = None
     """Of a job: what its sources promise, and what of it is checked."""
+    by_text: Mapping[str, str] = field(default_factory=dict)
+    """Of a job: the queries that are computed by their texts, each with the reason."""
 
     def as_json(self) -> Json:
         found: dict[str, Json] = dict(plan_to_value(self.plan))
@@ -199,7 +214,7 @@ class PlanReport:
             found["timezone"] = self.timezone
         if self.promised is not None:
             found["promises"] = promised_as_json(self.promised)
-        return found
+        return found | by_text_as_json(self.by_text)
 
     def as_text(self) -> RenderableType:
         match self.form:
@@ -214,7 +229,8 @@ class PlanReport:
                 parts = _sql_parts(self.plan) if self.sql else ()
                 zone = [Text(f"runs are due by the clock of {self.timezone}")] if self.timezone is not None else []
                 promised = self.promised.lines() if self.promised is not None else ()
-                return Group(Text(explained(self.plan)), *zone, *map(Text, [*told, *promised]), *parts)
+                reasons = by_text_lines(self.by_text)
+                return Group(Text(explained(self.plan)), *zone, *map(Text, [*told, *promised]), *reasons, *parts)
 
 
 @dataclass(frozen=True)
@@ -227,11 +243,14 @@ class Explanation:
     comparisons: tuple[PlanComparison, ...] = ()
     memo: bool = False
     trace: bool = False
+    why_not: WhyNot | None = None
 
     def as_json(self) -> Json:
         found: dict[str, Json] = {"plan": plan_to_value(self.planning.plan)}
         if self.sql:
             found["sql"] = _texts(self.planning.plan, self.run)
+        if self.why_not is not None:
+            found["why_not"] = self.why_not.as_value()
         if self.comparisons:
             found["alternatives"] = [comparison.as_value() for comparison in self.comparisons]
         if self.memo:
@@ -242,6 +261,8 @@ class Explanation:
 
     def as_text(self) -> RenderableType:
         parts: list[RenderableType] = [Text(explained(self.planning.plan, costs=True, run=self.run))]
+        if self.why_not is not None:
+            parts += [Text(), *map(Text, self.why_not.lines())]
         if self.sql:
             parts += _sql_parts(self.planning.plan, self.run)
         for comparison in self.comparisons:
@@ -307,7 +328,8 @@ def plan(output: CommandOutput, /, sql: bool, form: str, from_now: bool, path: P
                 zone = job.config.timezone if job.config.timeline.is_by_the_clock else None
                 planned = job.planned() if job.store.current() is None else None
                 found = planned.plan if planned is not None else job.plan()
-                report = PlanReport(found, form, sql, job.conditions(), zone, job.promised(planned))
+                promised, by_text = job.promised(planned), job.by_text(planned)
+                report = PlanReport(found, form, sql, job.conditions(), zone, promised, by_text)
         output.report(report)
         return
     if from_now:
@@ -318,6 +340,9 @@ def plan(output: CommandOutput, /, sql: bool, form: str, from_now: bool, path: P
 @click.command("explain")
 @plans
 @click.option("--alternatives", is_flag=True, help="The best plan of each method, batch, and the runner-up.")
+@click.option(
+    "--why-not", is_flag=True, help="Why no more is done early, and what would change that; other plans are tried."
+)
 @click.option("--memo", is_flag=True, help="Every known way to compute each form of each relation.")
 @click.option("--trace", is_flag=True, help="Rule firings in order.")
 @click.option("--run", type=int, metavar="N", help="Only the N-th run.")
@@ -328,13 +353,14 @@ def plan(output: CommandOutput, /, sql: bool, form: str, from_now: bool, path: P
 def explain(
     output: CommandOutput,
     /,
+    path: Path | None,
     alternatives: bool,
+    why_not: bool,
     memo: bool,
     trace: bool,
     run: int | None,
     sql: bool,
-    path: Path | None,
-    **asked: object,
+    **given: object,
 ) -> None:
     """Show a plan with its costs, and why it was chosen.
 
@@ -342,21 +368,25 @@ def explain(
 
     \b
       slackwater explain --run 2 --sql
+      slackwater explain --why-not
       slackwater explain daily.sql --catalog tables.json --schedule 14:00,24:00 --weights 0.2,1 --alternatives
       slackwater explain --workload tpch --query 3 --memo --trace
     """
-    given = _asked(asked)
-    if path is not None or not given.names_query:
+    options = _asked(given)
+    asked = ExplainOptions(run, sql, alternatives, memo, trace, why_not)
+    if path is not None or not options.names_query:
         file = job_of(path).config.file
         with output.waiting("planning"):
-            explanation = explain_job(file, run=run, sql=sql, alternatives=alternatives, memo=memo, trace=trace)
+            explanation = explain_job(file, asked)
         output.report(explanation)
         return
-    problem = given.problem()
+    problem = options.problem()
     if run is not None and run not in problem.timeline.runs:
         raise UserError(f"there is no run {run}", hint=f"runs are 1 to {problem.timeline.last}")
     comparisons = problem.comparisons() if alternatives else ()
-    output.report(Explanation(problem.planning(), run, sql, comparisons, memo, trace))
+    planning = problem.planning()
+    reason = explained_why_not(problem.planned(planning), FileKind.CATALOG, asked)
+    output.report(Explanation(planning, run, sql, comparisons, memo, trace, reason))
 
 
 def _asked(given: dict[str, object]) -> PlanningOptions:

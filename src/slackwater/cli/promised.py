@@ -7,7 +7,7 @@ from slackwater.json_text import Json
 
 
 def promised_as_json(promised: Promised) -> Json:
-    """What is checked, with the seconds of CPU that are expected at each run, and what is trusted."""
+    """What is checked, with the seconds of CPU that are expected at each run, what is trusted and what is assumed."""
     checked: list[Json] = [
         {"source": each.source, "promises": list(each.promises), "expected_cpu_s": list(each.cpu_s)}
         for each in promised.checks
@@ -15,4 +15,13 @@ def promised_as_json(promised: Promised) -> Json:
     changelogs: list[Json] = [
         {"source": each.source, "expected_cpu_s": list(each.cpu_s)} for each in promised.changelogs
     ]
-    return {"checked": checked, "trusted": list(promised.trusted), "changelogs": changelogs}
+    assumed: list[Json] = [
+        {
+            "source": each.source,
+            "with": {each.other: list(each.columns)},
+            "arrivals": each.arrivals,
+            "broken_at_run": each.broken,
+        }
+        for each in promised.assumed
+    ]
+    return {"checked": checked, "trusted": list(promised.trusted), "changelogs": changelogs, "assumed": assumed}

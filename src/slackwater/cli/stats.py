@@ -11,8 +11,8 @@ import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from slackwater.algebra.predicates import Constant
 from slackwater.algebra.types import Type
+from slackwater.algebra.value_tests import Constant
 from slackwater.cli.job_commands import takes_job
 from slackwater.cli.output import CommandOutput, reporting
 from slackwater.cli.text import amount, plain_table, size

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from slackwater.algebra.relation import Join, JoinKind, Relation, Scan
+from slackwater.algebra.relation import Join, JoinKind, Relation
 from slackwater.physical.distribution import Columns
 from slackwater.physical.model import EngineCost
 from slackwater.physical.operators import Operator, Work, may_broadcast, reducer
@@ -35,7 +35,7 @@ class Hinted:
 
 def hinted(relation: Relation, rows: Rows, model: EngineCost, by_key: Mapping[str, Columns]) -> Hinted:
     """A relation with the hints of its cheapest layout; `by_key` has the partitioning of states, by name."""
-    scans = (node for node in relation.walk() if isinstance(node, Scan))
+    scans = relation.scans()
     partitioned: dict[Relation, Columns] = {s: by_key[s.table.name] for s in scans if s.table.name in by_key}
     works = model.layout(relation, rows, partitioned).works
     reduced = {work.of for work in works if work.operator is Operator.REDUCED_JOIN}

@@ -82,7 +82,7 @@ def compile_step(
     if step.query is not None:
         query = step.query.with_relation(relation)
         return Compiled(step, emit(query, "spark", like_spark=True, sends=hints.sent), _reads(relation))
-    if isinstance(relation, Values) and not relation.rows:
+    if relation.is_empty:
         return Compiled(step, None, frozenset())
     grown = _growth(relation, states or {})
     if grown is None:
@@ -94,7 +94,7 @@ def compile_step(
 
 
 def _without(relation: Relation, empty: frozenset[str]) -> Relation:
-    if not any(isinstance(node, Scan) and node.table.name in empty for node in relation.walk()):
+    if not any(scan.table.name in empty for scan in relation.scans()):
         return relation
     small = simplify_empties(_emptied(relation, empty))
     if small.columns == relation.columns:
@@ -189,7 +189,7 @@ def _state_of(relation: Relation, states: Collection[str]) -> str | None:
 
 
 def _reads(relation: Relation) -> frozenset[str]:
-    return frozenset(node.table.name for node in relation.walk() if isinstance(node, Scan))
+    return frozenset(scan.table.name for scan in relation.scans())
 
 
 def compile_query(query: Query) -> str:

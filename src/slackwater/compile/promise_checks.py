@@ -65,7 +65,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class CheckVolume:
-    """How many rows a check handles: read from files, broadcast, probed, grouped.
+    """How many rows a check handles: read from files, broadcast, probed, grouped, shuffled to be joined.
 
     `hashed` counts values, of all columns.
     """
@@ -75,6 +75,7 @@ class CheckVolume:
     probed: float = 0.0
     grouped: float = 0.0
     hashed: float = 0.0
+    shuffled: float = 0.0
 
 
 class Promise(Protocol):
@@ -296,7 +297,7 @@ def bill_of(promise: Promise, widths: Mapping[str, float], arrival: Arrival, ear
         + rates.compute * volume.hashed
         + (rates.group + rates.merge) * volume.grouped,
         read=rates.read * volume.read + (rates.read_byte + prices.io * rates.compressed) * size,
-        shuffle=(rates.shuffle + prices.network * width) * volume.grouped,
+        shuffle=(rates.shuffle + prices.network * width) * (volume.grouped + volume.shuffled),
         broadcast=rates.broadcast * volume.broadcast,
     )
 

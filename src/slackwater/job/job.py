@@ -13,7 +13,7 @@ can be mixed. `run` holds the job's lock; everything else only reads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import date
@@ -123,16 +123,16 @@ class Job:
         place = Path(path) if path is not None else Path.cwd()
         return Job(load_job(find_job(place) if place.is_dir() else place), session, clock=clock)
 
-    @charged_to(Phase.START)
     def session(self) -> Session:
         """The job's Spark, started when it is first needed, and again where its JVM has died."""
         if self._starts_spark and self._session is not None and forget_dead_jvm():
             self._session = None
         if self._session is None:
-            from slackwater.spark.session import open_session
+            with charged_to(Phase.START):
+                from slackwater.spark.session import open_session
 
-            spark = self.config.spark
-            self._session = open_session(f"slackwater {self.config.name}", spark.master, spark.connect, spark.conf)
+                spark = self.config.spark
+                self._session = open_session(f"slackwater {self.config.name}", spark.master, spark.connect, spark.conf)
         return self._session
 
     # --- planning ----------------------------------------------------------------------------------------------------
@@ -148,6 +148,11 @@ class Job:
         values = cycle.record().pinned if cycle is not None else None
         with saying_if_spark_died():
             return self._planner.begin(self._sources.now(), values)[0]
+
+    def by_text(self, planned: Planned | None = None) -> Mapping[str, str]:
+        """The queries that are computed by their texts and why: by a plan, or in the cycle under way."""
+        cycle = self._cycles.open() if planned is None else None
+        return cycle.record().by_text_now if cycle is not None else (planned or self.planned()).reasons
 
     def conditions(self) -> Conditions:
         """What answers depend on beside inputs: of the cycle that is under way or, if none is, as one would begin."""

@@ -29,6 +29,7 @@ class Memo:
         self._groups: list[Group] = []
         self._owner: dict[Relation, GroupId] = {}
         self._readers: dict[GroupId, list[tuple[GroupId, Relation]]] = {}
+        self._written: dict[GroupId, Relation] = {}
 
     def __iter__(self) -> Iterator[Group]:
         return iter(self._groups)
@@ -81,6 +82,14 @@ class Memo:
         over = relation.with_inputs(*(self.folded(below) for below in relation.inputs))
         owner = self._owner.get(over)
         return over if owner is None else self._groups[owner].leaf
+
+    def written(self, relation: Relation) -> Relation:
+        """A relation in which each group is replaced by its first expression, down to the tables."""
+        if not isinstance(relation, GroupLeaf):
+            return relation.with_inputs(*map(self.written, relation.inputs))
+        if relation.group not in self._written:
+            self._written[relation.group] = self.written(self._groups[relation.group].expressions[0])
+        return self._written[relation.group]
 
     def _over_leaves(self, relation: Relation) -> Relation:
         return relation.with_inputs(*(self.insert(below) for below in relation.inputs))
@@ -150,14 +159,11 @@ class Memo:
         signed = home.retracts and partial is None and not (self._grows(home) and start == OLD and end == home.tables)
         return Form(Kind.DELTA, group, start, end, partial is not None, signed, names)
 
-    def completion(
-        self, group: GroupId, since: Mask, until: Mask, *, partial: tuple[Column, ...] | None = None
-    ) -> Form:
+    def completion(self, group: GroupId, since: Mask, until: Mask) -> Form:
         """What merges the old, never retracted part of a group into the new whole."""
         home = self._groups[group]
-        names = home.columns if partial is None else partial
         start, end = restricted(since, home.tables), restricted(until, home.tables)
-        return Form(Kind.COMPLETION, group, start, end, partial is not None, False, names)
+        return Form(Kind.COMPLETION, group, start, end, False, False, home.columns)
 
     def explored(self, form: Form) -> Form:
         """The form that holds a form's alternatives: an old snapshot is the new one of the previous interval."""

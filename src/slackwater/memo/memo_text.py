@@ -25,7 +25,6 @@ from slackwater.algebra.relation import (
     Project,
     Relation,
     Union,
-    Values,
     Window,
 )
 from slackwater.algebra.relation_text import keeps_columns, operator
@@ -40,6 +39,14 @@ _SIGNS = {
     JoinKind.FULL: "⟗",
     JoinKind.SEMI: "⋉",
     JoinKind.ANTI: "▷",
+}
+_WORDS: dict[type[Relation], str] = {
+    Filter: "σ",
+    Aggregate: "γ",
+    Window: "ω",
+    Limit: "top",
+    Expand: "sets",
+    Generate: "explode",
 }
 _RELATIVES = {"positive": "Qᴾ"}
 
@@ -117,8 +124,8 @@ def formula(memo: Memo, tree: Relation) -> str:
                 return "(" + _sum([of(branch) for branch in node.branches]) + ")"
             case Project():
                 return _projected(node, of(node.input))
-            case Values():
-                return "values" if node.rows else "∅"
+            case _ if not node.inputs:
+                return "∅" if node.is_empty else "values"
             case _:
                 return f"{_word(node)}({_unwrapped(of(node.inputs[0]))})"
 
@@ -126,21 +133,8 @@ def formula(memo: Memo, tree: Relation) -> str:
 
 
 def _word(node: Relation) -> str:
-    match node:
-        case Filter():
-            return "σ"
-        case Aggregate():
-            return "δ" if node.is_distinct else "γ"
-        case Window():
-            return "ω"
-        case Limit():
-            return "top"
-        case Expand():
-            return "sets"
-        case Generate():
-            return "explode"
-        case _:
-            return type(node).__name__.lower()
+    is_distinct = isinstance(node, Aggregate) and node.is_distinct
+    return "δ" if is_distinct else _WORDS.get(type(node), type(node).__name__.lower())
 
 
 def _projected(node: Project, inner: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from slackwater.algebra.relation import Expand, Filter, Generate, Join, JoinKind, Project, Relation, Union
+from slackwater.algebra.relation import BY_ROW, Join, JoinKind, Relation, Union
 from slackwater.memo.memo import Memo
 from slackwater.time.forms import GroupLeaf
 
@@ -28,11 +28,19 @@ def positive_part(memo: Memo, leaf: GroupLeaf) -> GroupLeaf | None:
     return group.relatives[LINK]
 
 
+def has_positive_part(memo: Memo, expression: Relation) -> bool:
+    """Whether an expression of a group shows a part that nothing retracts.
+
+    An equal expression may not, although the group has one: a semi join does, a join with distinct rows does not.
+    """
+    return _positive(memo, expression) is not None
+
+
 def _positive(memo: Memo, node: Relation) -> Relation | None:
     parts = [positive_part(memo, below) for below in node.inputs if isinstance(below, GroupLeaf)]
+    if isinstance(node, BY_ROW):
+        return None if parts[0] is None else node.with_inputs(parts[0])
     match node:
-        case Filter() | Project() | Expand() | Generate():
-            return None if parts[0] is None else node.with_inputs(parts[0])
         case Join():
             left, right = parts
             if left is None or (right is None and node.kind is not JoinKind.ANTI):

@@ -9,7 +9,7 @@ regression finds the factors that explain the observations best. It
 - keeps factors between `LEAST` and `MOST`.
 
 Fixed costs have two parts: short tasks, which are part of the executors' CPU time, and the driver, which is the rest of
-the process. The parts are fitted separately and added up, the driver at a lower price.
+the process. The parts are fitted separately and added up, the driver at a price of its own.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ SURE = 0.05
 """The least relative error that counts as the median."""
 
 TASKS = 0.75
-"""The share of fixed costs that is the work of tasks; the rest is the driver's."""
+"""The work of tasks in fixed costs, in parts of the built-in rates; the rest is the driver's."""
 
 DRIVER = 0.1
-"""The price of a second of the driver, in seconds of executors: it is one machine beside many."""
+"""The price of a second of the driver where executors are what counts: it is one machine beside many."""
 
 ROUNDS, SWEEPS = 30, 200
 
@@ -54,13 +54,14 @@ class Observation:
     driver: float | None = None
 
 
-def fitted(observations: Sequence[Observation]) -> Bill:
-    """The factors that explain the observations."""
+def fitted(observations: Sequence[Observation], driver: float = DRIVER, built_in: Bill = EVEN) -> Bill:
+    """The factors that explain the observations: around built-in ones, with a second of the driver at a price."""
     tasks = [(list(sample.bill), sample.executors) for sample in observations if sample.executors is not None]
-    driver = [([sample.bill.fixed], sample.driver) for sample in observations if sample.driver is not None]
+    waits = [([sample.bill.fixed], sample.driver) for sample in observations if sample.driver is not None]
     *work, short = _regression(tasks, [*([1.0] * len(WORK)), TASKS])
-    (waiting,) = _regression(driver, [(1.0 - TASKS) / DRIVER])
-    return Bill(*(min(MOST, max(LEAST, factor)) for factor in (*work, short + DRIVER * waiting)))
+    (waiting,) = _regression(waits, [(built_in.fixed - TASKS) / driver])
+    found = zip(built_in, (*work, short + driver * waiting), strict=True)
+    return Bill(*(usual * min(MOST, max(LEAST, factor / usual)) for usual, factor in found))
 
 
 def _regression(observed: Sequence[tuple[Sequence[float], float]], prior: Sequence[float]) -> list[float]:

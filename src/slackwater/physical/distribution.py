@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from slackwater.algebra.once import once
 from slackwater.algebra.predicates import column_equality, matched_sides
-from slackwater.algebra.relation import Filter, Generate, Join, JoinKind, Project, Relation, Union, Window
+from slackwater.algebra.relation import Filter, Generate, Join, JoinKind, Project, Relation, Union
 from slackwater.algebra.scalar import conjuncts
 from slackwater.algebra.schema import Column
 
@@ -72,15 +73,9 @@ def _hashes_as_it_is(column: Column) -> bool:
     return column.type.is_known and not column.type.is_floating and "<" not in column.type.text
 
 
+@once
 def join_keys(join: Join) -> tuple[tuple[Column, Column], ...] | None:
     """The columns by which a join hashes its sides, in pairs; None if it hashes other expressions as well."""
-    if "_join_keys" not in join.__dict__:
-        join.__dict__["_join_keys"] = _join_keys(join)
-    pairs: tuple[tuple[Column, Column], ...] | None = join.__dict__["_join_keys"]
-    return pairs
-
-
-def _join_keys(join: Join) -> tuple[tuple[Column, Column], ...] | None:
     own, pairs = frozenset(join.left.columns), list[tuple[Column, Column]]()
     for part in conjuncts(join.condition):
         pair = column_equality(part)
@@ -115,13 +110,11 @@ def passed_on(node: Relation, required: Required, keys: Columns | None = None) -
     The branches of a union must be partitioned alike: by `keys`, or by all required columns.
     """
     match node:
-        case Filter():
-            return (required,)
         case Project():
             sources = {column: scalar.column for column, scalar in node.items if scalar.column is not None}
             below = renamed(required, sources)
             return None if below is None else (below,)
-        case Generate() | Window():
+        case Filter() | Generate():
             below = within(required, frozenset(node.input.columns))
             return None if below is None else (below,)
         case Union():

@@ -19,7 +19,7 @@ from slackwater.time.version import OLD
 
 
 class FlatCost:
-    """A base for models without layouts: no states partitioned by key, and bills of one item."""
+    """A base for models without layouts: no states partitioned by key, bills of one item, reads and writes free."""
 
     states_by_key = False
 
@@ -40,14 +40,17 @@ class FlatCost:
     def exceeds_broadcast(self, rows: float) -> bool:
         return False
 
+    def scan(self, form: Form, rows: Estimate) -> float:
+        return 0.0
+
     def save(self, form: Form, rows: Estimate) -> float:
-        raise NotImplementedError
+        return 0.0
 
     def load(self, form: Form, rows: Estimate) -> float:
-        raise NotImplementedError
+        return 0.0
 
     def deliver(self, rows: Estimate) -> float:
-        raise NotImplementedError
+        return 0.0
 
     def pricing(self, statement: Statement, may_be_asked: Callable[[Relation], bool]) -> FlatPricing:
         size = statement.rows(statement.relation)
@@ -83,18 +86,6 @@ class RowsCost(FlatCost):
         if leaf.kind is not Kind.SNAPSHOT:
             return rows(leaf).rows
         return max(0.0, rows(leaf).rows - rows(replace(leaf, until=OLD)).rows) if leaf.until else 0.0
-
-    def scan(self, form: Form, rows: Estimate) -> float:
-        return 0.0
-
-    def save(self, form: Form, rows: Estimate) -> float:
-        return 0.0
-
-    def load(self, form: Form, rows: Estimate) -> float:
-        return 0.0
-
-    def deliver(self, rows: Estimate) -> float:
-        return 0.0
 
 
 def _reads_partials(node: Aggregate) -> bool:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol
 
 from slackwater.algebra.relation import Aggregate, Join, Limit, Relation, Scan, Union, Values, Window
 from slackwater.algebra.schema import Column
@@ -29,8 +28,9 @@ from slackwater.physical.distribution import (
     past_broadcast,
     within,
 )
+from slackwater.physical.machine import Machine
 from slackwater.physical.operators import NO_WORK, Implementation, Work, may_broadcast, reduced_below, reducer
-from slackwater.rows.estimate import Estimate, Rows
+from slackwater.rows.estimate import Rows
 from slackwater.time.forms import Form
 
 MOST_WAYS = 4
@@ -40,43 +40,15 @@ WORTH = 0.98
 """A way with demands is kept if it costs at most this share of the cheapest without demands."""
 
 
-class Works(Protocol):
-    """The work of a machine for each part of an expression."""
-
-    def read(self, of: Relation, rows: Estimate) -> Work: ...
-
-    def on_rows(self, node: Relation, rows: Rows) -> Work: ...
-
-    def exchange(self, node: Relation, by: Columns, rows: Rows) -> Work: ...
-
-    def exchange_of_partials(self, node: Aggregate, rows: Rows) -> Work: ...
-
-    def may_broadcast(self, join: Join, sent: Relation, rows: Rows) -> bool: ...
-
-    def broadcast(self, join: Join, sent: Relation, rows: Rows) -> Work: ...
-
-    def build(self, join: Join, rows: Rows) -> Work: ...
-
-    def probe(self, join: Join, sent: Relation | None, rows: Rows) -> Work: ...
-
-    def reduce(self, join: Join, rows: Rows) -> tuple[Work, ...]: ...
-
-
 class Layouts:
     """The ways to compute one expression, and every part of it.
 
     A way may demand a distribution of a leaf only if `may_be_asked` allows it.
     """
 
-    def __init__(
-        self,
-        machine: Works,
-        price: Callable[[Work], float],
-        rows: Rows,
-        may_be_asked: Callable[[Relation], bool],
-    ) -> None:
+    def __init__(self, machine: Machine, rows: Rows, may_be_asked: Callable[[Relation], bool]) -> None:
         self.machine = machine
-        self.price = price
+        self.price = machine.price
         self.rows = rows
         self.may_be_asked = may_be_asked
         self._ways: dict[tuple[int, Required | None], list[Implementation]] = {}

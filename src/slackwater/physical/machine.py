@@ -1,4 +1,4 @@
-"""A Spark-like machine: the resources that each kind of work uses, in CPU time, bytes and fixed time. Prices are apart.
+"""A Spark-like machine: the resources that each kind of work uses, in CPU time, bytes and fixed time, and their cost.
 
 A machine whose joins carry hints broadcasts a side that fits in memory for sure (`broadcast`). One that plans a query
 text without hints goes by the sizes of files (`spark_size_guess`).
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from slackwater.algebra.effort import effort
 from slackwater.algebra.relation import (
@@ -27,6 +28,7 @@ from slackwater.algebra.relation import (
 )
 from slackwater.algebra.scalar import Scalar
 from slackwater.algebra.types import BIGINT, sum_type
+from slackwater.physical.bill import EVEN, Bill, Item
 from slackwater.physical.broadcast import BroadcastLimit
 from slackwater.physical.distribution import Columns
 from slackwater.physical.operators import (
@@ -38,7 +40,7 @@ from slackwater.physical.operators import (
     is_consolidation,
     reducer,
 )
-from slackwater.physical.rates import Rates
+from slackwater.physical.rates import Prices, Rates
 from slackwater.physical.spark_size_guess import spark_broadcasts
 from slackwater.rows.estimate import Estimate, Rows
 from slackwater.rows.join_selectivity import has_equality
@@ -66,6 +68,9 @@ class Machine:
     """The largest relation that may be broadcast."""
     hinted: bool = True
     """Whether joins carry hints which side to broadcast; else Spark decides (`spark_size_guess`)."""
+    prices: Prices = field(default_factory=Prices)
+    factors: Bill = EVEN
+    """The cost of each item on this cluster, relative to the built-in rates; see `calibration`."""
 
     def on_rows(self, node: Relation, rows: Rows) -> Work:
         """The work of an operator on the rows of its input, without exchanges."""
@@ -229,6 +234,21 @@ class Machine:
         cpu = (self.rates.write + (self.rates.part if partitioned else 0.0)) * rows.rows + self.rates.write_byte * size
         fixed = self.statement + (self.declaring if partitioned else 0.0)
         return Work(Operator.SAVE, of, Resources(cpu=cpu, io=self.rates.compressed * size, fixed=fixed))
+
+    # --- prices ------------------------------------------------------------------------------------------------------
+
+    def price(self, work: Work) -> float:
+        """What a piece of work costs on this cluster."""
+        used = work.used
+        return self._factor[work.operator] * self.prices.work(used) + self.factors.fixed * self.prices.waiting(used)
+
+    @cached_property
+    def _factor(self) -> dict[Operator, float]:
+        return {operator: self.factors[operator.item] for operator in Operator}
+
+    def charge(self, work: Work) -> Bill:
+        """The cost of a piece of work by the built-in rates, as a bill."""
+        return Bill.of({work.operator.item: self.prices.work(work.used), Item.FIXED: self.prices.waiting(work.used)})
 
 
 def _is_wide(call: AggregateCall) -> bool:

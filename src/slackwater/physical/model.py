@@ -1,22 +1,20 @@
 """What work costs: resources reduced to one number by prices.
 
-`EngineCost` is a Spark-like machine with prices. Its unit is the microsecond; its rates were fitted to measurements of
-Spark 4.3 (docs/cost.md). Models without layouts are in `flat_models`.
+`EngineCost` is a Spark-like machine as a cost model. Its unit is the microsecond; its rates were fitted to measurements
+of Spark 4.3 (docs/cost.md). Models without layouts are in `flat_models`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Protocol
 
 from slackwater.algebra.relation import Relation
-from slackwater.physical.bill import EVEN, Bill, Item
+from slackwater.physical.bill import Bill
 from slackwater.physical.layouts import Layouts
 from slackwater.physical.machine import Machine
-from slackwater.physical.operators import Implementation, Operator, Resources, Work
-from slackwater.physical.rates import Prices
+from slackwater.physical.operators import Implementation
 from slackwater.physical.statement_price import UNPARTITIONED, LayoutPricing, Partitioned, Pricing, Statement, cheapest
 from slackwater.physical.unit import Unit
 from slackwater.rows.estimate import Estimate, Rows
@@ -59,35 +57,17 @@ class CostModel(Protocol):
 
 @dataclass(frozen=True)
 class EngineCost(Machine):
-    """A Spark-like machine with prices."""
+    """A Spark-like machine as a cost model."""
 
-    prices: Prices = field(default_factory=Prices)
     states_by_key: bool = True
     """Whether states can be saved partitioned by key."""
-    factors: Bill = EVEN
-    """The cost of each item on this cluster, relative to the built-in rates; see `calibration`."""
 
     @property
     def unit(self) -> Unit:
         return Unit.CPU
 
-    # --- prices ------------------------------------------------------------------------------------------------------
-
-    def price(self, work: Work) -> float:
-        """What a piece of work costs on this cluster."""
-        used = work.used
-        return self._factor[work.operator] * self.prices.work(used) + self.factors.fixed * self.prices.waiting(used)
-
-    @cached_property
-    def _factor(self) -> dict[Operator, float]:
-        return {operator: self.factors[operator.item] for operator in Operator}
-
-    def charge(self, work: Work) -> Bill:
-        """The cost of a piece of work by the built-in rates, as a bill."""
-        return Bill.of({work.operator.item: self.prices.work(work.used), Item.FIXED: self.prices.waiting(work.used)})
-
     def pricing(self, statement: Statement, may_be_asked: Callable[[Relation], bool]) -> LayoutPricing:
-        return LayoutPricing(self, self.price, self.charge, statement, may_be_asked)
+        return LayoutPricing(self, statement, may_be_asked)
 
     # --- what the search asks ----------------------------------------------------------------------------------------
 
@@ -107,7 +87,7 @@ class EngineCost(Machine):
 
     def ways(self, tree: Relation, rows: Rows, may_be_asked: Callable[[Relation], bool]) -> list[Implementation]:
         """The ways to compute an expression, the first without demands; see `Layouts.ways`."""
-        return Layouts(self, self.price, rows, may_be_asked).ways(tree)
+        return Layouts(self, rows, may_be_asked).ways(tree)
 
     def scan(self, form: Form, rows: Estimate) -> float:
         return self.load(form, rows)
@@ -117,19 +97,3 @@ class EngineCost(Machine):
 
     def save(self, form: Form, rows: Estimate) -> float:
         return self.price(self.write(form, rows))
-
-    # --- for people --------------------------------------------------------------------------------------------------
-
-    def used(self, tree: Relation, rows: Rows) -> Resources:
-        """The resources of all work on an expression, without its leaves, whose partitioning is unknown."""
-        return sum((work.used for work in self.layout(tree, rows).works), Resources())
-
-    def physical(self, node: Relation, rows: Rows) -> Operator:
-        """The physical operator that the engine uses for an operator."""
-        works = self.layout(node, rows).works
-        return next((work.operator for work in reversed(works) if work.of == node), Operator.SCAN)
-
-
-def physical(node: Relation, rows: Rows, model: EngineCost | None = None) -> str:
-    """The name of the physical operator, such as `broadcast hash join`."""
-    return str((model or EngineCost()).physical(node, rows))

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from slackwater.algebra.once import once
 from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Project, Relation, Union, Window
 from slackwater.algebra.stability import is_stable
 from slackwater.physical.bill import Item
@@ -76,15 +77,6 @@ class Resources:
     network: float = 0.0
     memory: float = 0.0
     fixed: float = 0.0
-
-    def __add__(self, other: Resources) -> Resources:
-        return Resources(
-            self.cpu + other.cpu,
-            self.io + other.io,
-            self.network + other.network,
-            self.memory + other.memory,
-            self.fixed + other.fixed,
-        )
 
     def of_share(self, share: float) -> Resources:
         """The same for a share of the rows; fixed costs stay."""
@@ -166,18 +158,12 @@ def may_reduce(node: Join) -> bool:
     return node.kind in (JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI) and has_equality(node)
 
 
+@once
 def reducer(join: Join) -> Relation | None:
     """The relation that reduces the right side: the left side without joins that only keep, drop or extend its rows.
 
     It is computed twice, so it must be deterministic. The result is cached on the join.
     """
-    if "_reducer" not in join.__dict__:
-        join.__dict__["_reducer"] = _reducer(join)
-    kept: Relation | None = join.__dict__["_reducer"]
-    return kept
-
-
-def _reducer(join: Join) -> Relation | None:
     if not may_reduce(join):
         return None
     side = join.left

@@ -20,9 +20,6 @@ class Prices:
     memory: float = 0.0002
     fixed: float = 1.0
 
-    def of(self, used: Resources) -> float:
-        return self.work(used) + self.waiting(used)
-
     def work(self, used: Resources) -> float:
         """The cost of what grows with rows."""
         return self.cpu * used.cpu + self.io * used.io + self.network * used.network + self.memory * used.memory

@@ -8,7 +8,8 @@ small and shuffles all else, even if few rows are left. The steps of a plan carr
 
 from __future__ import annotations
 
-from slackwater.algebra.relation import Aggregate, Expand, Join, JoinKind, Limit, Relation, Scan, Union, Values
+from slackwater.algebra.relation import Expand, Join, JoinKind, Relation, Scan, Union
+from slackwater.rows.bounds import rows_by_itself
 from slackwater.rows.estimate import Rows
 from slackwater.rows.width import row_width
 
@@ -28,17 +29,13 @@ def _guessed_bytes(relation: Relation, rows: Rows, compressed: float) -> float:
     match relation:
         case Scan():
             return rows(relation).rows * row_width(relation) * compressed
-        case Values():
-            return len(relation.rows) * _row_bytes(relation)
         case Join():
             left, right = (_guessed_bytes(side, rows, compressed) for side in relation.inputs)
             return left if relation.kind in (JoinKind.SEMI, JoinKind.ANTI) else left * right
         case Union():
             return sum(_guessed_bytes(branch, rows, compressed) for branch in relation.branches)
-        case Aggregate() if not relation.keys:
-            return _row_bytes(relation)
-        case Limit() if relation.count is not None:
-            return relation.count * _row_bytes(relation)
+        case _ if (own := rows_by_itself(relation)) is not None:
+            return own * _row_bytes(relation)
         case _ if not relation.inputs:
             return rows(relation).rows * _row_bytes(relation)
         case _:

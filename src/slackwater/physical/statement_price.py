@@ -56,15 +56,12 @@ class LayoutPricing:
     """The bill of a statement by the layouts of a machine."""
 
     machine: Machine
-    price: Callable[[Work], float]
-    charge: Callable[[Work], Bill]
     statement: Statement
     may_be_asked: Callable[[Relation], bool]
 
     @cached_property
     def ways(self) -> Sequence[Implementation]:
-        layouts = Layouts(self.machine, self.price, self.statement.rows, self.may_be_asked)
-        return layouts.ways(self.statement.relation)
+        return Layouts(self.machine, self.statement.rows, self.may_be_asked).ways(self.statement.relation)
 
     def demands(self) -> Iterable[tuple[Demand, ...]]:
         return [way.demands for way in self.ways if way.demands]
@@ -72,7 +69,7 @@ class LayoutPricing:
     def bill(self, partitioned: Partitioned = UNPARTITIONED, *, by_key: bool = False) -> Bill:
         total = Bill()
         for work in self.works(partitioned, by_key=by_key):
-            total += self.charge(work)
+            total += self.machine.charge(work)
         return total
 
     def works(self, partitioned: Partitioned = UNPARTITIONED, *, by_key: bool = False) -> Iterable[Work]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from slackwater.algebra.relation import Scan
 from slackwater.algebra.schema import Column
 from slackwater.physical.bill import Bill
 from slackwater.physical.distribution import Columns
@@ -22,13 +21,12 @@ def billed(priced: PricedStep, partitioning: Partitioning, factors: Bill, rows: 
     """A step with its bill, its cost, and the partitioning of its state; `rows` estimates every part of it."""
     step = priced.step
     bill = priced.bill(partitioning)
-    scans = (node for node in step.relation.walk() if isinstance(node, Scan))
     return replace(
         step,
         cost=bill.times(factors).total,
         by=_ordered(step, partitioning.get(step.name)),
         bill=bill,
-        entering=sum({scan.table.name: rows(scan).rows for scan in scans}.values()),
+        entering=sum({scan.table.name: rows(scan).rows for scan in step.relation.scans()}.values()),
         passing=tuple(sorted(shares_of(step.relation, rows).items())),
     )
 

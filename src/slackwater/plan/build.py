@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from slackwater.algebra.relation import Project, Query, Relation, Scan, Values
+from slackwater.algebra.relation import Project, Query, Relation, Values
 from slackwater.algebra.scalar import reference
 from slackwater.algebra.schema import Column
 from slackwater.errors import InternalError
@@ -21,7 +21,7 @@ from slackwater.search.cells import Cell, Cells, source_of
 from slackwater.search.choose import Choice, Computed, Existing
 from slackwater.search.space import Key
 from slackwater.sql.names import output_names
-from slackwater.time.forms import Form, GroupLeaf, Kind
+from slackwater.time.forms import Form, Kind
 from slackwater.time.source_names import state_source
 from slackwater.time.version import OLD, Mask
 
@@ -195,9 +195,9 @@ class StepBuilder:
 
     def _bounded(self, relation: Relation, rows: Estimate) -> Estimate:
         """The estimate, with the upper bound that follows from what the step really reads."""
-        if not relation.inputs:
-            return self.rows.get(relation, rows)
         estimate = self.rows.get(relation, rows)
+        if not relation.inputs:
+            return estimate
         most = most_rows(relation, [self.rows[below] for below in relation.inputs])
         return replace(rows, most=most, right_hit=estimate.right_hit)
 
@@ -215,7 +215,7 @@ class StepBuilder:
         saved = self.cells_by_name()
         loads = tuple(
             (saved[scan.table.name].form, self.rows[scan])
-            for scan in dict.fromkeys(node for node in step.relation.walk() if isinstance(node, Scan))
+            for scan in dict.fromkeys(step.relation.scans())
             if scan.table.name in saved
         )
         saves = saved[step.name].form if step.query is None else None
@@ -243,16 +243,8 @@ class StepBuilder:
         return self._names[key]
 
     def _tables(self, cell: Cell) -> list[str]:
-        names: dict[str, None] = {}
-
-        def visit(node: Relation) -> None:
-            if isinstance(node, Scan):
-                names.setdefault(node.table.name.replace(".", "_"))
-            for below in node.inputs:
-                visit(self.memo[below.group].expressions[0] if isinstance(below, GroupLeaf) else below)
-
-        visit(self.memo[cell.form.group].expressions[0])
-        return list(names)
+        scans = self.memo.written(self.memo[cell.form.group].leaf).scans()
+        return list(dict.fromkeys(scan.table.name.replace(".", "_") for scan in scans))
 
     def _meaning(self, cell: Cell) -> str:
         what = {Kind.SNAPSHOT: "rows", Kind.DELTA: "change", Kind.COMPLETION: "completion"}[cell.form.kind]

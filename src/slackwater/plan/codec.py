@@ -50,7 +50,7 @@ OPERATORS: Final = {
 PURPOSES: Final = {purpose.name.lower(): purpose for purpose in Purpose}
 OMITTED: Final[Mapping[type, Mapping[str, object]]] = {
     Step: {"answers": "", "identity": None, "by_history": 1.0, "passing": ()},
-    TableSchema: {"arrives_with": ()},
+    TableSchema: {"arrives_with": (), "arrives_after": ()},
 }
 """Fields that are left out if they have their default."""
 PLAIN: Final = (bool, int, float, str)

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 
-from slackwater.algebra.relation import Scan
 from slackwater.figures import number
 from slackwater.plan.explain import (
     by_history,
@@ -41,11 +40,10 @@ class _Graph:
         ids: dict[str, str] = {}
         edges: dict[tuple[str, str], None] = {}
         for key, step in steps.items():
-            for node in step.relation.walk():
-                if isinstance(node, Scan):
-                    label = source_name(plan, node) or node.table.name
-                    origin = by_name.get(node.table.name) or ids.setdefault(label, f"source{len(ids) + 1}")
-                    edges[origin, key] = None
+            for scan in step.relation.scans():
+                label = source_name(plan, scan) or scan.table.name
+                origin = by_name.get(scan.table.name) or ids.setdefault(label, f"source{len(ids) + 1}")
+                edges[origin, key] = None
         return _Graph({key: label for label, key in ids.items()}, steps, tuple(edges))
 
 

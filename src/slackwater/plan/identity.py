@@ -12,7 +12,7 @@ from slackwater.algebra.relation import Relation
 from slackwater.algebra.schema import Column
 from slackwater.memo.memo import Memo
 from slackwater.search.cells import Cell
-from slackwater.time.forms import GroupId, GroupLeaf, Kind
+from slackwater.time.forms import GroupId, Kind
 
 
 @dataclass(frozen=True)
@@ -34,22 +34,13 @@ class Identities:
 
     def __init__(self, memo: Memo) -> None:
         self.memo = memo
-        self._written: dict[GroupId, Relation] = {}
         self._groups: dict[Relation, GroupId | None] = {}
 
     def of(self, cell: Cell) -> Identity:
         form = cell.form
         since, until = (tuple(self.memo.tables.tables(mask)) for mask in (form.since, form.until))
-        written = self.written(form.group)
+        written = self.memo.written(self.memo[form.group].leaf)
         return Identity(written, form.kind, since, until, form.partial, form.signed, form.names, cell.interval)
-
-    def written(self, group: GroupId) -> Relation:
-        """A group as a relation over base tables, by the first expression of each group."""
-        if group not in self._written:
-            first = self.memo[group].expressions[0]
-            below = (self.written(leaf.group) for leaf in first.inputs if isinstance(leaf, GroupLeaf))
-            self._written[group] = first.with_inputs(*below)
-        return self._written[group]
 
     def cell(self, identity: Identity) -> Cell | None:
         """The cell with an identity, if this memo has explored it."""

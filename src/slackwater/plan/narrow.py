@@ -74,21 +74,15 @@ def _narrowed(step: Step, kept: Kept) -> Step:
     return replace(step, relation=relation, size=step.size * row_width(relation) / row_width(step.relation))
 
 
-def _over_fewer(relation: Relation, kept: Kept, done: dict[int, Relation] | None = None) -> Relation:
+def _over_fewer(relation: Relation, kept: Kept) -> Relation:
     """The relation over narrower states; a projection that takes all columns of one is removed."""
-    narrowed = {} if done is None else done
-    if id(relation) not in narrowed:
-        if isinstance(relation, Scan):
-            columns = kept.get(relation.table.name)
-            copy = relation if columns is None else state_source(relation.table.name, columns)
-        else:
-            copy = relation.with_inputs(*(_over_fewer(below, kept, narrowed) for below in relation.inputs))
-            if isinstance(copy, Project) and isinstance(copy.input, Scan) and _takes_all(copy, copy.input):
-                copy = copy.input
-        narrowed[id(relation)] = copy
-    return narrowed[id(relation)]
 
+    def narrowed(node: Relation, inputs: list[Relation]) -> Relation:
+        if isinstance(node, Scan):
+            columns = kept.get(node.table.name)
+            return node if columns is None else state_source(node.table.name, columns)
+        copy = node.with_inputs(*inputs)
+        takes_all = isinstance(copy, Project) and copy.narrows and set(copy.columns) == set(copy.input.columns)
+        return copy.inputs[0] if takes_all and isinstance(copy.inputs[0], Scan) else copy
 
-def _takes_all(above: Project, scan: Scan) -> bool:
-    plain = all(scalar.column == column for column, scalar in above.items)
-    return plain and set(above.columns) == set(scan.columns)
+    return relation.bottom_up(narrowed)

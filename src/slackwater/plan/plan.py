@@ -70,7 +70,7 @@ class Step:
 
     def reads(self) -> tuple[str, ...]:
         """The names of the tables and states that it scans."""
-        return tuple(dict.fromkeys(n.table.name for n in self.relation.walk() if isinstance(n, Scan)))
+        return tuple(dict.fromkeys(scan.table.name for scan in self.relation.scans()))
 
 
 def grown_from(relation: Relation, columns: frozenset[Column]) -> tuple[str, frozenset[Column]] | None:

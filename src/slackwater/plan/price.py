@@ -78,7 +78,7 @@ class _Pricing:
         return {step.name for step in self.plan.steps if step.purpose is Purpose.OUTPUT}
 
     def _price(self, step: Step) -> float:
-        scans = dict.fromkeys(node for node in step.relation.walk() if isinstance(node, Scan))
+        scans = dict.fromkeys(step.relation.scans())
         partitioned: dict[Relation, Columns] = {s: frozenset(by) for s in scans if (by := self._by(s.table.name))}
         loads = tuple((self.by_name[s.table.name].form, self._leaf(s)) for s in scans if s.table.name in self.steps)
         saves = None if step.purpose is Purpose.OUTPUT else self.by_name[step.name].form

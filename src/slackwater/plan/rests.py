@@ -10,13 +10,6 @@ from slackwater.plan.plan import Plan, Purpose, Step, answer_of
 Row = tuple[str, str, str]
 
 
-def side_by_side(before: Plan, after: Plan, done: int) -> str:
-    """As text: a block of lines for each time, the current plan on the left."""
-    table: list[Row] = [("", "plan in force", "planned now"), *rest_rows(before, after, done)]
-    widths = [max(len(row[i]) for row in table) for i in range(3)]
-    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table)
-
-
 def rest_rows(before: Plan, after: Plan, done: int) -> list[Row]:
     """As rows: a time, and one action of each plan at that time."""
     rows: list[Row] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from slackwater.algebra.relation import Join, JoinKind, Query, Relation, Scan
+from slackwater.algebra.relation import Join, JoinKind, Query, Relation
 from slackwater.catalog.statistics import Statistics
 from slackwater.memo.memo import Memo
 from slackwater.time.forms import Form
@@ -18,7 +18,7 @@ DEEP = 10_000
 def seeded_memo(queries: Mapping[str, Query], statistics: Statistics) -> tuple[Memo, dict[str, Form]]:
     """A memo of the queries' relations, and the form that answers each query."""
     sys.setrecursionlimit(max(sys.getrecursionlimit(), DEEP))
-    scans = [node for query in queries.values() for node in query.relation.walk() if isinstance(node, Scan)]
+    scans = [scan for query in queries.values() for scan in query.relation.scans()]
     tables = sorted({scan.table.name for scan in scans if scan.table.changing})
     retracting = [name for name in tables if name in statistics and statistics[name].retracts]
     retracting += [scan.table.name for scan in scans if scan.table.changing and not scan.table.append_only]
@@ -33,4 +33,4 @@ def _looked_up(queries: Mapping[str, Query]) -> set[str]:
     for node in (node for query in queries.values() for node in query.relation.walk()):
         if isinstance(node, Join) and node.kind is not JoinKind.INNER:
             sides += node.inputs if node.kind is JoinKind.FULL else (node.right,)
-    return {below.table.name for side in sides for below in side.walk() if isinstance(below, Scan)}
+    return {scan.table.name for side in sides for scan in side.scans()}

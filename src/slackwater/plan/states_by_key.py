@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from slackwater.algebra.relation import Relation, Scan
+from slackwater.algebra.relation import Relation
 from slackwater.physical.bill import Bill
 from slackwater.physical.distribution import Columns
 from slackwater.physical.model import CostModel
@@ -92,8 +92,8 @@ class StatesByKey:
         return tuple(self._priced(step, statement) for step, statement in self.steps.values())
 
     def _priced(self, step: Step, statement: Statement) -> PricedStep:
-        scans = (node for node in step.relation.walk() if isinstance(node, Scan))
-        states: dict[str, Relation] = {s.table.name: s for s in scans if s.table.name in self._can_be_partitioned}
+        scans = ((scan.table.name, scan) for scan in step.relation.scans())
+        states: dict[str, Relation] = {name: scan for name, scan in scans if name in self._can_be_partitioned}
         leaves = frozenset(states.values())
         return PricedStep(step, states, self.model.pricing(statement, leaves.__contains__))
 

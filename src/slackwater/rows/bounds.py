@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from slackwater.algebra.once import once
 from slackwater.algebra.properties import matched_columns
 from slackwater.algebra.relation import Aggregate, Expand, Generate, Join, JoinKind, Limit, Relation, Union, Values
 from slackwater.algebra.schema import Column
@@ -17,13 +18,9 @@ from slackwater.rows.estimate import Estimate
 def most_rows(node: Relation, inputs: Sequence[Estimate]) -> float:
     """The most rows that an operator can have over bounded inputs; infinite if there is no bound."""
     most = [below.most for below in inputs]
+    if (own := rows_by_itself(node)) is not None:
+        return min(own, *most) if isinstance(node, Limit) else own
     match node:
-        case Values():
-            return float(len(node.rows))
-        case Aggregate():
-            return most[0] if node.keys else 1.0
-        case Limit() if node.count is not None:
-            return min(most[0], float(node.count))
         case Expand():
             return most[0] * len(node.sets)
         case Union():
@@ -36,11 +33,24 @@ def most_rows(node: Relation, inputs: Sequence[Estimate]) -> float:
             return most[0]
 
 
+def rows_by_itself(node: Relation) -> float | None:
+    """The rows that an operator has, or at most has, whatever its input is; None if that depends."""
+    match node:
+        case Values():
+            return float(len(node.rows))
+        case Aggregate() if node.is_global:
+            return 1.0
+        case Limit() if node.count is not None:
+            return float(node.count)
+        case _:
+            return None
+
+
 def _most_of_join(join: Join, left: Estimate, right: Estimate) -> float:
     if join.kind in (JoinKind.SEMI, JoinKind.ANTI):
         return left.most
-    left_once = _is_unique(join, join.right, right)
-    right_once = _is_unique(join, join.left, left)
+    own, theirs = _matched(join)
+    left_once, right_once = right.is_unique(theirs), left.is_unique(own)
     pairs = min([left.most] * left_once + [right.most] * right_once, default=left.most * right.most)
     match join.kind:
         case JoinKind.INNER:
@@ -51,18 +61,10 @@ def _most_of_join(join: Join, left: Estimate, right: Estimate) -> float:
             return pairs + left.most + right.most
 
 
-def _is_unique(join: Join, side: Relation, rows: Estimate) -> bool:
-    """Whether no row of the other side matches more than one row of this side."""
-    return bool(rows.keys) and rows.is_unique(_matched(join, side))
-
-
-def _matched(join: Join, side: Relation) -> frozenset[Column]:
-    """The columns of a side that the condition fixes for each row of the other; cached on the join."""
-    kept: dict[bool, frozenset[Column]] = join.__dict__.setdefault("_matched", {})
-    left = side is join.left
-    if left not in kept:
-        kept[left] = matched_columns(join, side)
-    return kept[left]
+@once
+def _matched(join: Join) -> tuple[frozenset[Column], frozenset[Column]]:
+    """The columns of each side that the condition fixes for every row of the other; cached on the join."""
+    return matched_columns(join, join.left), matched_columns(join, join.right)
 
 
 def most_changes(node: Relation, changes: Sequence[Estimate], after: Sequence[Estimate], *, retracts: bool) -> float:

@@ -169,22 +169,21 @@ class Estimator:
     def _(self, relation: Generate) -> Estimate:
         below = self.of(relation.input)
         times = 1.0 if relation.names == (COPY,) else GENERATED_ROWS * self.factor(relation)
-        computed = frozenset(relation.names)
-
-        def find(column: Column) -> Spread | None:
-            return None if column in computed else below.spread(column)
-
-        return Estimate(below.rows * times, find, below.whole * times, below.keys, below.kept)
+        return _extended(below, relation.names, times)
 
     @_of.register
     def _(self, relation: Window) -> Estimate:
-        below = self.of(relation.input)
-        computed = frozenset(column for column, _ in relation.calls)
+        return _extended(self.of(relation.input), (column for column, _ in relation.calls))
 
-        def find(column: Column) -> Spread | None:
-            return None if column in computed else below.spread(column)
 
-        return Estimate(below.rows, find, below.whole, below.keys, below.kept)
+def _extended(below: Estimate, columns: Iterable[Column], times: float = 1.0) -> Estimate:
+    """Each row so many times, with columns of which nothing is known."""
+    computed = frozenset(columns)
+
+    def find(column: Column) -> Spread | None:
+        return None if column in computed else below.spread(column)
+
+    return Estimate(below.rows * times, find, below.whole * times, below.keys, below.kept)
 
 
 def _joined(join: Join, left: Estimate, right: Estimate, met: JoinSelectivity) -> Estimate:

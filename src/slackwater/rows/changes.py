@@ -48,31 +48,14 @@ class ChangeEstimate:
         return self.changes.changes > 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class SelectivityMatrix:
-    """The effect of a filter on a delta: for each kind of input change, the share of each kind of output change.
+def filtered(coming: Changes, share: float) -> Changes:
+    """The effect of a filter that keeps a share of rows: the selectivity matrix of InQP, Fig. 3.4.
 
-    By default it follows from the share `s` of rows that the filter keeps: an update is an update if both the old and
-    the new row pass, and an insert or a delete if only one does.                              [InQP Fig. 3.4]
+    An update is an update if both the old and the new row pass, and an insert or a delete if only one does.
     """
-
-    insert_of_insert: float
-    delete_of_delete: float
-    update_of_update: float
-    insert_of_update: float
-    delete_of_update: float
-
-    @staticmethod
-    def of(share: float) -> SelectivityMatrix:
-        s = min(1.0, max(0.0, share))
-        return SelectivityMatrix(s, s, s * s, s * (1 - s), s * (1 - s))
-
-    def apply(self, coming: Changes) -> Changes:
-        return Changes(
-            self.insert_of_insert * coming.inserts + self.insert_of_update * coming.updates,
-            self.update_of_update * coming.updates,
-            self.delete_of_delete * coming.deletes + self.delete_of_update * coming.updates,
-        )
+    s = min(1.0, max(0.0, share))
+    flipped = s * (1 - s) * coming.updates
+    return Changes(s * coming.inserts + flipped, s * s * coming.updates, s * coming.deletes + flipped)
 
 
 def changes_of(
@@ -89,7 +72,7 @@ def changes_of(
     match node:
         case Filter():
             (below,) = inputs
-            return SelectivityMatrix.of(_passing(below, before, after)).apply(below.changes)
+            return filtered(below.changes, _passing(below, before, after))
         case Union():
             return _sum(step.changes for step in inputs)
         case Expand():

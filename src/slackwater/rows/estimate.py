@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from slackwater.algebra.relation import Relation
 from slackwater.algebra.schema import Column
 from slackwater.catalog.quantiles import Bounds
-from slackwater.catalog.statistics import Arrival, Frequent
+from slackwater.catalog.statistics import Arrival, Frequent, Meeting
 
 Changes = Arrival
 """Inserts, updates and deletes of a delta; an update is two rows of a signed delta."""
@@ -29,13 +29,41 @@ class ArrivalCluster:
     """Values that arrive run by run: a value that occurs in one span of runs occurs in no other.
 
     Columns of one cluster (an order's key and its lines' reference to it) have the same values in the same runs.
-    `share` is the share of the whole domain that the span covers.
+    `share` is the share of the whole domain that the span covers, `rows` what each run of the day brings.
     """
 
     name: str
     first: int
     last: int
     share: float
+    rows: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalReference:
+    """Keys of rows that arrive in other runs too (`meeting`), in a span of runs; `rows` is what each run brings."""
+
+    meeting: Meeting
+    first: int
+    last: int
+    rows: tuple[float, ...]
+
+    def density(self, keys: ArrivalCluster) -> float:
+        """How often a value is a key of some runs, as a multiple of how often it would be at random."""
+        rows, found = sum(self.rows[self.first - 1 : self.last]), sum(keys.rows[keys.first - 1 : keys.last])
+        if rows <= 0.0 or found <= 0.0:
+            return 1.0
+        reach = sum(self.rows[run - 1] * self._reach(run, keys) for run in range(self.first, self.last + 1))
+        return reach / rows * sum(keys.rows) / found
+
+    def _reach(self, run: int, keys: ArrivalCluster) -> float:
+        """The share of a run's values whose partners are among the keys. In the first run there are no earlier ones."""
+        first, last, rows = keys.first - 1, keys.last, keys.rows
+        before, after = sum(rows[: run - 1]), sum(rows[run:])
+        now = self.meeting.together + (0.0 if before > 0.0 else self.meeting.earlier)
+        reach = now if first < run <= last else 0.0
+        reach += self.meeting.earlier * sum(rows[first : min(last, run - 1)]) / before if before > 0.0 else 0.0
+        return reach + (self.meeting.later * sum(rows[max(first, run) : last]) / after if after > 0.0 else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +88,7 @@ class Spread:
     frequent: Frequent = ()
     bounds: Bounds = ()
     among: float | None = None
+    reference: ArrivalReference | None = None
 
     def thinned(self, rows: float, share: float) -> Spread:
         """The distribution in a random share of the rows."""

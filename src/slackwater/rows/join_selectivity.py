@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from slackwater.algebra.once import once
 from slackwater.algebra.predicates import matched_sides
 from slackwater.algebra.relation import Join, JoinKind
 from slackwater.algebra.scalar import Scalar, conjuncts
@@ -66,24 +67,22 @@ class _Parts:
     rest: tuple[Scalar, ...]
 
 
+@once
 def _parts(join: Join) -> _Parts:
     """The parts of a join's condition; cached on the join."""
-    parts = join.__dict__.get("_parts")
-    if not isinstance(parts, _Parts):
-        own = frozenset(join.left.columns)
-        pairs: Pairs = []
-        rest: list[Scalar] = []
-        for part in conjuncts(join.condition):
-            sides = matched_sides(part)
-            one, other = sides if sides is not None else (part, part)
-            if one.columns and other.columns and one.columns <= own and not other.columns & own:
-                pairs.append((one, other))
-            elif one.columns and other.columns and other.columns <= own and not one.columns & own:
-                pairs.append((other, one))
-            else:
-                rest.append(part)
-        parts = join.__dict__["_parts"] = _Parts(own, pairs, tuple(rest))
-    return parts
+    own = frozenset(join.left.columns)
+    pairs: Pairs = []
+    rest: list[Scalar] = []
+    for part in conjuncts(join.condition):
+        sides = matched_sides(part)
+        one, other = sides if sides is not None else (part, part)
+        if one.columns and other.columns and one.columns <= own and not other.columns & own:
+            pairs.append((one, other))
+        elif one.columns and other.columns and other.columns <= own and not one.columns & own:
+            pairs.append((other, one))
+        else:
+            rest.append(part)
+    return _Parts(own, pairs, tuple(rest))
 
 
 def has_equality(join: Join) -> bool:
@@ -177,10 +176,12 @@ def _key_share(pairs: Pairs, left: Estimate, right: Estimate) -> tuple[float, fl
         size_a, size_b = a.domain, b.domain
         if a.cluster is not None and b.cluster is not None and a.cluster.name == b.cluster.name:
             if _apart(a.cluster, b.cluster):
-                apart = APART
+                apart *= APART
             else:
                 together = max(a.cluster.share, b.cluster.share)
                 size_a, size_b = size_a * a.cluster.share, size_b * b.cluster.share
+        else:
+            apart *= _density(a, b)
         largest = max(1.0, size_a, size_b)
         mean = largest
         rows, larger, smaller = (left, a, b) if size_a > size_b else (right, b, a)
@@ -213,6 +214,15 @@ def _near(larger: Spread, smaller: Spread, rows: float) -> float | None:
         return None
     near = max(1.0, smaller.domain, larger.domain * part / whole)
     return near if min(rows, larger.values) <= near else larger.domain
+
+
+def _density(one: Spread, other: Spread) -> float:
+    """How much more often references match keys than at random, given when the keys' rows arrive."""
+    for refers, referred in ((one, other), (other, one)):
+        reference, keys = refers.reference, referred.cluster
+        if reference is not None and keys is not None and reference.meeting.table == keys.name:
+            return reference.density(keys)
+    return 1.0
 
 
 def _apart(one: ArrivalCluster, other: ArrivalCluster) -> bool:

@@ -12,7 +12,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from slackwater.algebra.predicates import (
+from slackwater.algebra.scalar import Scalar, conjuncts, disjuncts
+from slackwater.algebra.schema import Column
+from slackwater.algebra.value_tests import (
     Bounds,
     Comparing,
     Comparison,
@@ -27,8 +29,6 @@ from slackwater.algebra.predicates import (
     read_test,
     year_of,
 )
-from slackwater.algebra.scalar import Scalar, conjuncts, disjuncts
-from slackwater.algebra.schema import Column
 from slackwater.rows.estimate import Estimate, Spread
 from slackwater.rows.skew import (
     SELDOM,
@@ -102,17 +102,12 @@ def select(predicate: Scalar, below: Estimate) -> Selection:
     share = combinations = 1.0
     for part in conjuncts(predicate):
         match read_test(part):
-            case Comparison(value, sign, constant) if sign not in (Sign.EQUAL, Sign.UNEQUAL) and _has_range(
-                value, constant, below
+            case Comparison(value, sign, float() as constant) if (
+                sign not in (Sign.EQUAL, Sign.UNEQUAL) and (column := _ranged(value, below)) is not None
             ):
-                assert value.column is not None
-                assert isinstance(constant, float)
-                ranges.setdefault(value.column, Range()).meet(sign, constant)
-            case Bounds(value, low, high) if _has_range(value, low, below) and _has_range(value, high, below):
-                assert value.column is not None
-                assert isinstance(low, float)
-                assert isinstance(high, float)
-                span = ranges.setdefault(value.column, Range())
+                ranges.setdefault(column, Range()).meet(sign, constant)
+            case Bounds(value, float() as low, float() as high) if (column := _ranged(value, below)) is not None:
+                span = ranges.setdefault(column, Range())
                 span.meet(Sign.AT_LEAST, low)
                 span.meet(Sign.AT_MOST, high)
             case Comparison(value, Sign.EQUAL, constant):
@@ -170,11 +165,10 @@ def _any_of(parts: Sequence[Spread], whole: Spread) -> Spread:
     return replace(whole, values=values, domain=domain, nulls=max(part.nulls for part in parts), frequent=(), bounds=())
 
 
-def _has_range(value: Scalar, constant: Constant | None, below: Estimate) -> bool:
-    if value.column is None or not isinstance(constant, float):
-        return False
-    spread = below.spread(value.column)
-    return spread.low is not None and spread.high is not None
+def _ranged(value: Scalar, below: Estimate) -> Column | None:
+    """The column that a value is, if its range is known."""
+    spread = below.spread(value.column) if value.column is not None else None
+    return value.column if spread is not None and spread.low is not None and spread.high is not None else None
 
 
 def _one_value(constant: Constant) -> Spread:

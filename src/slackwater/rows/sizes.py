@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from slackwater.algebra.relation import Aggregate, Project, Relation, Scan
 from slackwater.algebra.schema import Column
@@ -17,7 +18,16 @@ from slackwater.memo.positive import positive_part
 from slackwater.rows.bounds import most_changes
 from slackwater.rows.cardinality import Essential, Estimator
 from slackwater.rows.changes import ChangeEstimate, changes_of, times, touched_groups
-from slackwater.rows.estimate import NO_CHANGES, ArrivalCluster, Changes, Estimate, Spread, guess, thinned
+from slackwater.rows.estimate import (
+    NO_CHANGES,
+    ArrivalCluster,
+    ArrivalReference,
+    Changes,
+    Estimate,
+    Spread,
+    guess,
+    thinned,
+)
 from slackwater.rows.feedback import Corrections
 from slackwater.rows.width import width_of
 from slackwater.time.forms import WEIGHT, Form, GroupId, GroupLeaf, Kind
@@ -41,14 +51,11 @@ class Sizes:
         self._versions: dict[Version, Estimate] = {}
         self._steps: dict[Span, ChangeEstimate] = {}
         self._needed: dict[GroupId, frozenset[Column]] = {}
-        self._readers: dict[GroupId, list[tuple[GroupId, Relation]]] | None = None
-        self._essential: Essential | None = None
-        self._widths: dict[Column, float] | None = None
 
     def on(self, statistics: Statistics, corrections: Corrections) -> Sizes:
         """The same memo with other statistics."""
         sizes = Sizes(self.memo, statistics, corrections)
-        sizes._essential = self.essential
+        sizes.essential = self.essential
         return sizes
 
     def table(self, name: str) -> TableStatistics:
@@ -104,10 +111,7 @@ class Sizes:
         changing = scan.table.changing
         total = table.total
         rows = table.rows(run) if changing else table.rows(len(table.arrivals))
-        return Estimate(rows, self._table_columns(scan, rows, total, (1, run)), total)
-
-    def _table_columns(self, scan: Scan, rows: float, total: float, runs: tuple[int, int]) -> _TableColumns:
-        return _TableColumns(scan, self.table(scan.table.name), rows, total, runs)
+        return Estimate(rows, _TableColumns(scan, table, rows, total, (1, run)), total)
 
     # --- changes -----------------------------------------------------------------------------------------------------
 
@@ -133,7 +137,8 @@ class Sizes:
         inputs = self._inputs(group, interval, since, until)
         changes = self._changes(group, inputs, before, after, self.corrections.of_group(group))
         changes = times(changes, self.corrections.of_change(group))
-        change = self._sample(after, changes, interval)
+        alone = len(home.properties.changing_tables) == 1
+        change = self._sample(after, changes, interval, alone=alone)
         bound = most_changes(node, [s.change for s in inputs], [s.after for s in inputs], retracts=home.retracts)
         change.most = min(bound, before.most + after.most)
         return ChangeEstimate(before, after, change)
@@ -153,11 +158,14 @@ class Sizes:
         table = self.table(scan.table.name)
         changes = table.change(interval)
         total = max(table.total, changes.changes)
-        columns = self._table_columns(scan, changes.changes, total, (interval, interval))
+        columns = _TableColumns(scan, table, changes.changes, total, (interval, interval))
         return Estimate(changes.changes, columns, total, changes=changes)
 
-    def _sample(self, of: Estimate, changes: Changes, interval: int) -> Estimate:
-        """Rows of a delta are distributed like the version after it; a clustered column has only values of this run."""
+    def _sample(self, of: Estimate, changes: Changes, interval: int, *, alone: bool = False) -> Estimate:
+        """Rows of a delta are distributed like the version after it; a clustered column has only values of this run.
+
+        So have references, if no other table changes.
+        """
         rows = changes.changes
         share = min(1.0, rows / of.rows) if of.rows > 0.0 else 1.0
 
@@ -165,10 +173,12 @@ class Sizes:
             if column == WEIGHT:
                 return WEIGHTS
             spread = of.spread(column)
-            cluster = spread.cluster
+            cluster, reference = spread.cluster, spread.reference
+            if reference is not None and alone:
+                spread = replace(spread, reference=replace(reference, first=interval, last=interval))
             if cluster is None or cluster.last != interval or cluster.first == interval:
                 return spread.thinned(of.rows, share)
-            now = ArrivalCluster(cluster.name, interval, interval, cluster.share * share)
+            now = replace(cluster, first=interval, share=cluster.share * share)
             return replace(spread, values=spread.values * share, cluster=now)
 
         return Estimate(rows, find, of.whole, of.keys, of.kept, changes)
@@ -220,20 +230,18 @@ class Sizes:
 
     # --- what the memo knows beside ----------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def essential(self) -> Essential:
         """The grouping keys that determine the others, for every list of keys in the memo."""
-        if self._essential is None:
-            essential: dict[tuple[Column, ...], tuple[Column, ...]] = {}
-            for group in self.memo:
-                for node in group.expressions:
-                    if isinstance(node, Aggregate) and node.keys and node.keys not in essential:
-                        own = [key for key in group.properties.keys if key and key <= frozenset(node.keys)]
-                        least = min(own, key=len, default=frozenset(node.keys))
-                        kept = tuple(k for k in node.keys if k in least)
-                        essential[node.keys] = self._not_determined(kept, node.input)
-            self._essential = essential
-        return self._essential
+        essential: dict[tuple[Column, ...], tuple[Column, ...]] = {}
+        for group in self.memo:
+            for node in group.expressions:
+                if isinstance(node, Aggregate) and node.keys and node.keys not in essential:
+                    own = [key for key in group.properties.keys if key and key <= frozenset(node.keys)]
+                    least = min(own, key=len, default=frozenset(node.keys))
+                    kept = tuple(k for k in node.keys if k in least)
+                    essential[node.keys] = self._not_determined(kept, node.input)
+        return essential
 
     def _not_determined(self, keys: tuple[Column, ...], below: Relation) -> tuple[Column, ...]:
         """Keys without those that the others determine, as a shop determines its street."""
@@ -258,25 +266,23 @@ class Sizes:
             columns = tuple(c for c in columns if c in needed or c == WEIGHT)
         return width_of(columns, self.widths)
 
-    @property
+    @cached_property
     def widths(self) -> dict[Column, float]:
         """Bytes of base columns, by statistics."""
-        if self._widths is None:
-            self._widths = {
-                column: width
-                for group in self.memo
-                if (scan := self.memo.scan_of(group.id)) is not None
-                for field, column in zip(scan.table.fields, scan.columns, strict=True)
-                if (width := self.table(scan.table.name).widths.get(field.name)) is not None
-            }
-        return self._widths
+        return {
+            column: width
+            for group in self.memo
+            if (scan := self.memo.scan_of(group.id)) is not None
+            for field, column in zip(scan.table.fields, scan.columns, strict=True)
+            if (width := self.table(scan.table.name).widths.get(field.name)) is not None
+        }
 
     def needed(self, group: GroupId) -> frozenset[Column]:
         """The columns of a relation that anything above reads."""
         columns = self._needed.get(group)
         if columns is None:
             own = frozenset(self.memo[group].columns)
-            readers = self._who_reads().get(group, [])
+            readers = list(self.memo.readers(group))
             columns = frozenset[Column]() if readers else own
             self._needed[group] = columns
             for home, node in readers:
@@ -284,16 +290,6 @@ class Sizes:
                 columns |= (node.used | passed) & own
             self._needed[group] = columns
         return columns
-
-    def _who_reads(self) -> dict[GroupId, list[tuple[GroupId, Relation]]]:
-        if self._readers is None:
-            self._readers = {}
-            for group in self.memo:
-                for node in group.expressions:
-                    for below in node.inputs:
-                        if isinstance(below, GroupLeaf):
-                            self._readers.setdefault(below.group, []).append((group.id, node))
-        return self._readers
 
 
 class _TableColumns:
@@ -313,21 +309,24 @@ class _TableColumns:
         low, high = self.statistics.ranges.get(name, (None, None))
         nulls = self.statistics.null_share.get(name, 0.0)
         frequent, bounds = self.statistics.frequent.get(name, ()), self.statistics.bounds.get(name, ())
+        known = (origin, frequent, bounds, self.total)
         if values is None:
             unknown = guess(self.total)
-            distinct = min(unknown.values, self.rows)
-            return Spread(
-                distinct, unknown.domain, nulls, low, high, None, True, None, origin, frequent, bounds, self.total
-            )
+            return Spread(min(unknown.values, self.rows), unknown.domain, nulls, low, high, None, True, None, *known)
         share = self.rows / self.total if self.total > 0.0 else 0.0
-        cluster = self._cluster(name, single_key, share)
+        arrived = tuple(arrival.inserts for arrival in self.statistics.arrivals)
+        cluster, meeting = self._cluster(name, single_key, share, arrived), self.statistics.meets.get(name)
         left = values * min(1.0, share) if cluster is not None else thinned(values, self.total, share)
-        return Spread(left, values, nulls, low, high, cluster, False, None, origin, frequent, bounds, self.total)
+        spread = Spread(left, values, nulls, low, high, cluster, False, None, *known)
+        if meeting is None or not self.scan.table.changing:
+            return spread
+        return replace(spread, reference=ArrivalReference(meeting, *self.runs, arrived))
 
-    def _cluster(self, name: str, single_key: bool, share: float) -> ArrivalCluster | None:
+    def _cluster(self, name: str, single_key: bool, share: float, arrived: tuple[float, ...]) -> ArrivalCluster | None:
         """The cluster of a changing table's key, or of a reference that arrives with the row it refers to."""
         if not self.scan.table.changing:
             return None
-        stated = {reference.column: reference.table for reference in self.scan.table.arrives_with}
-        cluster = self.scan.table.name if single_key else (stated | dict(self.statistics.arrives_with)).get(name)
-        return None if cluster is None else ArrivalCluster(cluster, *self.runs, share)
+        stated = {each.columns[0]: each.table for each in self.scan.table.arrives_with if len(each.columns) == 1}
+        learned = {column: meeting.table for column, meeting in self.statistics.meets.items() if meeting.is_together}
+        cluster = self.scan.table.name if single_key else (learned | stated).get(name)
+        return None if cluster is None else ArrivalCluster(cluster, *self.runs, share, arrived)

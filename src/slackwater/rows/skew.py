@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from slackwater.algebra.predicates import Constant, Sign
+from slackwater.algebra.value_tests import Constant, Sign
 from slackwater.catalog.quantiles import below, up_to
 from slackwater.rows.estimate import Spread
 

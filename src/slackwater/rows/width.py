@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
+from slackwater.algebra.once import once
 from slackwater.algebra.relation import Relation
 from slackwater.algebra.schema import Column
 from slackwater.algebra.types import Type
@@ -42,9 +43,7 @@ def width_of(columns: Iterable[Column], widths: Mapping[Column, float] = NO_WIDT
     return max(1.0, sum(widths[c] if c in widths else type_width(c.type) for c in columns))
 
 
+@once
 def row_width(relation: Relation) -> float:
     """Bytes of a relation's row; cached on the relation."""
-    kept = relation.__dict__.get("_width")
-    if not isinstance(kept, float):
-        kept = relation.__dict__["_width"] = width_of(relation.columns)
-    return kept
+    return width_of(relation.columns)

@@ -19,6 +19,7 @@ from hashlib import blake2s
 
 from slackwater.algebra import types as t
 from slackwater.algebra.functions import AVERAGE_OF
+from slackwater.algebra.once import once
 from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Project, Relation
 from slackwater.algebra.scalar import (
     NULL,
@@ -36,6 +37,7 @@ from slackwater.algebra.scalar import (
     reference,
     remainder,
     try_cast,
+    typed,
     whole_quotient,
 )
 from slackwater.algebra.schema import Column, ColumnId
@@ -123,11 +125,7 @@ class Partials:
         ]
         grouped = Aggregate(below, self.keys, tuple((column, measure) for column, _, measure in raw))
         kept = [(key, reference(key)) for key in self.keys]
-        typed = [
-            (part.column, cast(reference(c), part.column.type) if part.column.type.is_known else reference(c))
-            for c, part, _ in raw
-        ]
-        return Project(grouped, (*kept, *typed))
+        return Project(grouped, (*kept, *((part.column, typed(reference(c), part.column.type)) for c, part, _ in raw)))
 
     def final(self, parts: Relation) -> Relation:
         """Final: merged partials to the Aggregate's own rows; groups without rows are dropped."""
@@ -154,11 +152,22 @@ def _raw_type(measure: AggregateCall) -> t.Type:
 
 
 def partials_of(aggregate: Aggregate, *, signed: bool, deletes: bool = False) -> Partials | None:
-    """The group form of an Aggregate over plain or signed rows, or None if some call has none.
+    """The group form of an Aggregate over plain or signed rows, or None if some call has none; cached on the operator.
 
     `deletes` says that base rows may be deleted, and not only the padding of outer joins.
     """
-    maker = _Maker(signed, deletes)
+    made = _made(aggregate)
+    if (signed, deletes) not in made:
+        made[signed, deletes] = _partials_of(aggregate, _Maker(signed, deletes))
+    return made[signed, deletes]
+
+
+@once
+def _made(_: Aggregate) -> dict[tuple[bool, bool], Partials | None]:
+    return {}
+
+
+def _partials_of(aggregate: Aggregate, maker: _Maker) -> Partials | None:
     finals: list[tuple[Column, Scalar]] = []
     for column, measure in aggregate.calls:
         value = maker.call(measure)
@@ -167,8 +176,8 @@ def partials_of(aggregate: Aggregate, *, signed: bool, deletes: bool = False) ->
         if column.type.is_known and value.type != column.type:
             value = cast(value, column.type)
         finals.append((column, value))
-    rows = maker.count(None) if signed else None
-    return Partials(aggregate.keys, tuple(maker.parts_in_order()), tuple(finals), rows)
+    rows = maker.count(None) if maker.signed else None
+    return Partials(aggregate.keys, tuple(maker.parts.values()), tuple(finals), rows)
 
 
 class _Maker:
@@ -177,21 +186,15 @@ class _Maker:
     def __init__(self, signed: bool, deletes: bool) -> None:
         self.signed = signed
         self.deletes = deletes
-        self.parts: dict[tuple[str, Scalar | None], Column] = {}
-        self._parts: list[Part] = []
-
-    def parts_in_order(self) -> list[Part]:
-        return self._parts
+        self.parts: dict[tuple[str, Scalar | None], Part] = {}
 
     def _part(self, function: str, value: Scalar | None, name: str, kind: Type) -> Column:
         key = (function, value)
         if key not in self.parts:
             text = f"{function}|{value.text if value else '*'}"
             digest = blake2s(text.encode(), digest_size=5).hexdigest()
-            column = Column(ColumnId(f"part:{digest}"), name, kind)
-            self.parts[key] = column
-            self._parts.append(Part(column, value, function))
-        return self.parts[key]
+            self.parts[key] = Part(Column(ColumnId(f"part:{digest}"), name, kind), value, function)
+        return self.parts[key].column
 
     def count(self, value: Scalar | None) -> Column:
         if value is None:

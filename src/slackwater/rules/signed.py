@@ -9,13 +9,13 @@ from slackwater.algebra.relation import Aggregate, Join, JoinKind, Project, Rela
 from slackwater.algebra.scalar import (
     NULL,
     Scalar,
-    cast,
     conjunction,
     literal,
     negative,
     null_safe_equality,
     product,
     reference,
+    typed,
 )
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.time.forms import WEIGHT
@@ -49,12 +49,8 @@ def negated(relation: Relation) -> Relation:
 
 def padded(relation: Relation, columns: Iterable[Column]) -> Relation:
     """Rows padded with NULLs for these columns."""
-
-    def null(column: Column) -> Scalar:
-        return cast(NULL, column.type) if column.type.is_known else NULL
-
     own = tuple((c, reference(c)) for c in relation.columns)
-    return Project(relation, (*own, *((c, null(c)) for c in columns)))
+    return Project(relation, (*own, *((c, typed(NULL, c.type)) for c in columns)))
 
 
 def all_of(columns: Sequence[Column], terms: Sequence[Relation]) -> Relation:

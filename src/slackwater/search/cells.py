@@ -1,8 +1,8 @@
 """Cells: a form in an interval. They connect the symbolic time of the memo with the runs of the schedule.
 
 Interval i is (t(i−1), t(i)]. The old end of an interval is the new end of the previous one, so an old snapshot is the
-cell of the new snapshot of the previous interval. Before the first run every changing table is empty. An empty cell is
-replaced by an empty relation, and the expression is simplified.
+cell of the new snapshot of the previous interval. Before the first run every changing table is empty. In an expression,
+an empty cell is replaced by an empty relation, and a delta from nothing by the snapshot that it leads to.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from slackwater.catalog.statistics import Statistics, TableStatistics
 from slackwater.errors import InternalError
 from slackwater.memo.group import Alternative
 from slackwater.memo.memo import Memo
+from slackwater.memo.positive import positive_part
 from slackwater.rows.cardinality import Estimator
 from slackwater.rows.estimate import Estimate
 from slackwater.rows.feedback import History, Subject
 from slackwater.rows.learning import learned
 from slackwater.rows.sizes import Sizes
 from slackwater.rules.normalize.normalizer import simplify_empties
+from slackwater.rules.signed import weighted
 from slackwater.time.forms import Form, GroupId, GroupLeaf, Kind
 from slackwater.time.source_names import change_source, snapshot_source
 from slackwater.time.version import OLD, Mask, restricted
@@ -63,7 +65,7 @@ class Cells:
         """The counted rows of saved cells."""
         self._instances: dict[tuple[int, int], Relation] = {}
         self._inputs: dict[tuple[Relation, int], tuple[Cell, ...]] = {}
-        self._trees: dict[tuple[int, tuple[bool, ...]], Relation] = {}
+        self._trees: dict[tuple[int, tuple[Relation, ...]], Relation] = {}
         self.corrections = learned(memo, statistics, history)
         self.sizes = Sizes(memo, statistics, self.corrections)
         self._formulas = Sizes(memo, statistics)
@@ -135,35 +137,61 @@ class Cells:
 
     # --- instances ---------------------------------------------------------------------------------------------------
 
-    def ways(self, cell: Cell) -> Iterator[Alternative]:
-        """The alternatives for a cell; a snapshot before the first run is computed from snapshots only."""
+    def ways(self, cell: Cell) -> Iterator[tuple[Alternative, Relation]]:
+        """The alternatives for a cell, with their expressions in its interval; of equal expressions the first.
+
+        A snapshot before the first run is computed from snapshots only. After substitution, an alternative that merges
+        a delta from nothing would read the cell itself.
+        """
+        seen: set[Relation] = set()
         for alternative in self.memo.alternatives(cell.form):
             if cell.interval > 0 or not any(self._looks_back(leaf) for leaf in alternative.leaves()):
-                yield alternative
+                tree = self.instance(alternative, cell.interval)
+                if tree not in seen and cell not in self.inputs(tree, cell.interval):
+                    seen.add(tree)
+                    yield alternative, tree
 
     def _looks_back(self, leaf: Form) -> bool:
         group = self.memo[leaf.group]
         return not group.is_static and (leaf.kind is not Kind.SNAPSHOT or leaf.until == OLD)
 
     def instance(self, alternative: Alternative, interval: int) -> Relation:
-        """An alternative in an interval, without its empty inputs."""
+        """An alternative in an interval, without its empty inputs and its deltas from nothing."""
         tree = self._instances.get((id(alternative), interval))
         if tree is None:
             tree = self._instances[id(alternative), interval] = self._instance(alternative, interval)
         return tree
 
     def _instance(self, alternative: Alternative, interval: int) -> Relation:
-        leaves = alternative.leaves()
-        empty = tuple(self.is_empty(self.cell(leaf, interval)) for leaf in leaves)
-        if not any(empty):
+        substitutes = {leaf: self._substitute(leaf, interval) for leaf in alternative.leaves()}
+        if all(leaf is substitute for leaf, substitute in substitutes.items()):
             return alternative.tree
-        key = (id(alternative), empty)
+        key = (id(alternative), tuple(substitutes.values()))
         if key not in self._trees:
-            gone = {leaf for leaf, nothing in zip(leaves, empty, strict=True) if nothing}
-            self._trees[key] = simplify_empties(
-                _replaced(alternative.tree, lambda leaf: Values(leaf.columns, ()) if leaf in gone else leaf)
-            )
+            self._trees[key] = simplify_empties(_replaced(alternative.tree, substitutes.__getitem__))
         return self._trees[key]
+
+    def _substitute(self, leaf: Form, interval: int) -> Relation:
+        """What is read in place of a leaf in an interval: itself, nothing, or the snapshot that it leads to."""
+        if self.is_empty(self.cell(leaf, interval)):
+            return Values(leaf.columns, ())
+        if interval != 1 or leaf.kind is Kind.SNAPSHOT or not self._is_from_nothing(leaf):
+            return leaf
+        snapshot = self.memo.snapshot(leaf.group, leaf.until, partial=leaf.names if leaf.partial else None)
+        if self.memo.scan_of(leaf.group) is None and not self.memo.alternatives(snapshot):
+            return leaf  # a version between the two ends that nothing else reads
+        return weighted(snapshot) if leaf.signed else snapshot
+
+    def _is_from_nothing(self, leaf: Form) -> bool:
+        """Whether a delta or a completion of the first interval is merged into nothing, and has all rows of its end.
+
+        Not if tables retract rows: a snapshot is then computed from deltas, not the other way round.
+        """
+        group = self.memo[leaf.group]
+        if group.properties.changing_tables & self.memo.retracting:
+            return False
+        before = group.leaf if leaf.kind is Kind.DELTA else positive_part(self.memo, group.leaf)
+        return before is None or self._has_nothing(before.group, leaf.since)
 
     def inputs(self, tree: Relation, interval: int) -> tuple[Cell, ...]:
         """The distinct cells that an expression reads in an interval."""
@@ -254,8 +282,7 @@ class Cells:
         scan = self.memo.scan_of(cell.form.group)
         if scan is not None:
             return source_of(scan, cell)
-        for way in self.ways(cell):
-            tree = self.instance(way, cell.interval)
+        for _, tree in self.ways(cell):
             leaves = dict.fromkeys(node for node in tree.walk() if isinstance(node, Form))
             written = ((leaf, self._written_out(self.cell(leaf, cell.interval))) for leaf in leaves)
             below = {leaf: relation for leaf, relation in written if relation is not None}

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from slackwater.algebra.relation import Relation
 from slackwater.memo.group import Alternative
 from slackwater.memo.memo import Memo
+from slackwater.memo.positive import has_positive_part
 from slackwater.rules.catalogue import RuleBook
 from slackwater.rules.goal import Goal
 from slackwater.rules.rule import Rule
@@ -101,6 +102,7 @@ class Explorer:
                 not isinstance(node, rule.pattern.on)
                 or not self._reaches(form, node)
                 or self._says_too_much(form, node)
+                or (form.kind is Kind.COMPLETION and not has_positive_part(self.memo, node))
             ):
                 continue
             for tree in rule.apply(Goal(form, node, self.memo)):

@@ -14,8 +14,9 @@ from slackwater.algebra.relation import Join, JoinKind, Output, Query, Relation
 from slackwater.memo.memo import Memo
 from slackwater.rules.match import Match
 from slackwater.rules.normalize.normalizer import normalize
-from slackwater.rules.rewrite.shapes import narrowed, without_narrowing
+from slackwater.rules.rewrite.shapes import without_narrowing
 from slackwater.rules.rule import Rule
+from slackwater.rules.signed import keeping
 from slackwater.time.forms import GroupId, GroupLeaf
 
 Add = Callable[[Rule, Match, Iterable[Relation]], None]
@@ -30,7 +31,6 @@ class Rewriter:
     add: Add
     most_rewrites: int = 60
     _rewritten: dict[tuple[Relation, bool], tuple[Relation, ...]] = field(default_factory=dict)
-    _written: dict[GroupId, Relation] = field(default_factory=dict)
     _seen: set[tuple[GroupId, str, Relation]] = field(default_factory=set)
 
     def rewrite(self) -> None:
@@ -40,15 +40,7 @@ class Rewriter:
         }
         for group in list(self.memo) if self.rules else ():
             if group.id not in read:
-                self.rewritten(self.written(group.leaf))
-
-    def written(self, relation: Relation) -> Relation:
-        """A relation with every group replaced by its first expression."""
-        if not isinstance(relation, GroupLeaf):
-            return relation.with_inputs(*(self.written(below) for below in relation.inputs))
-        if relation.group not in self._written:
-            self._written[relation.group] = self.written(self.memo[relation.group].expressions[0])
-        return self._written[relation.group]
+                self.rewritten(self.memo.written(group.leaf))
 
     def rewritten(self, tree: Relation, *, inside: bool = False) -> tuple[Relation, ...]:
         """The tree, and its variants as its inputs and then the tree itself are rewritten; all are in the memo.
@@ -113,4 +105,4 @@ def _in_step(tree: Relation, inputs: list[tuple[Relation, ...]]) -> dict[Relatio
 def normal(relation: Relation, like: Relation) -> Relation:
     """A relation in normal form, with the columns of another."""
     outputs = tuple(Output(column.name, column, column.type) for column in like.columns)
-    return narrowed(normalize(Query(relation, outputs)).relation, like.columns)
+    return keeping(normalize(Query(relation, outputs)).relation, like.columns)

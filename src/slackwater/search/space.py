@@ -188,10 +188,9 @@ class Space:
         if self.cells.is_at_hand(cell):
             return
         price = partial(self.prices.expression, interval=cell.interval, assumption=self.scope.assumption)
-        for alternative in self.cells.ways(cell):
+        for alternative, tree in self.cells.ways(cell):
             if self.scope.batch and not alternative.flags.makes_batch:
                 continue
-            tree = self.cells.instance(alternative, cell.interval)
             inputs = [self._visit(source, run) for source in self.cells.inputs(tree, cell.interval)]
             if None not in inputs:
                 yield PricedAlternative(alternative, tree, tuple(n for n in inputs if n is not None), price)

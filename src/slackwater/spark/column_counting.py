@@ -16,9 +16,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import expr
 
-from slackwater.algebra.predicates import Constant
 from slackwater.algebra.schema import Field
 from slackwater.algebra.types import Type
+from slackwater.algebra.value_tests import Constant
 from slackwater.catalog.quantiles import STEPS
 from slackwater.catalog.statistics import MOST_FREQUENT, position
 from slackwater.compile.views import ADDING, CHANGE_TYPE, quoted_name, quoted_text
@@ -36,6 +36,7 @@ ACCURACY = 1000
 """Bounds of equal depth are wrong by one part of this many."""
 
 KINDS = ("insert", "update_postimage", "delete")
+WHOLE = ("tinyint", "smallint", "int", "bigint")
 DICE, SEED = "slackwater__dice", 7
 LEFT_OUT = 2.0
 """What the dice show for rows that are not to be counted; for others less than one."""
@@ -43,10 +44,15 @@ LEFT_OUT = 2.0
 
 @dataclass(frozen=True)
 class SampleRates:
-    """Which share of the rows sketches see, and which share of them is sampled for frequent values and bounds."""
+    """Which share of the rows sketches see, and which share of them is sampled for frequent values and bounds.
+
+    Of the columns `keys`, one value in `one_in` is sampled, a power of two.
+    """
 
     seen: float = 1.0
     sampled: float = 1.0
+    one_in: int = 1
+    keys: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,8 @@ class CountedColumn:
     frequent: tuple[tuple[Constant, float], ...]
     """Values with their rows in the sample."""
     bounds: tuple[float, ...]
+    keys: frozenset[int] | None = None
+    """Hashes of a sample of the values, where they are asked for: whether one is in it depends on the value alone."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,7 @@ def count_columns(
     filters = ["" if share >= 1.0 and not feed else f" FILTER (WHERE {DICE} < {share})" for _, share in _shares(rates)]
     for number, field in enumerate(plain):
         items += _items(number, field.type, filters, ends=field.name not in known)
+        items += [_key_sample(number, field.type, rates.one_in)] if field.name in rates.keys else []
     columns = [f"{quoted_name(field.name)} AS c{number}" for number, field in enumerate(plain)]
     rolled = f"rand({SEED})"
     if feed:
@@ -141,6 +150,13 @@ def _items(number: int, kind: Type, filters: Sequence[str], *, ends: bool) -> li
     return items
 
 
+def _key_sample(number: int, kind: Type, one_in: int) -> str:
+    """Equal values of whole numbers have equal hashes, however wide they are."""
+    value = f"CAST(c{number} AS BIGINT)" if kind.text in WHOLE else f"c{number}"
+    is_asked = f"c{number} IS NOT NULL AND {DICE} < 1.0 AND pmod(xxhash64({value}), {one_in}) = 0"
+    return f"collect_set(CASE WHEN {is_asked} THEN xxhash64({value}) END) AS k{number}"
+
+
 def _place(name: str, kind: Type) -> str | None:
     """A column as it is put in order; what is not a number is left out."""
     if kind.text in ("float", "double"):
@@ -166,7 +182,7 @@ def _column(told: Mapping[str, Any], number: int) -> CountedColumn:
     bounds = [position(value) for value in told.get(f"q{number}") or ()]
     frequent = [(_constant(item["item"]), float(item["count"])) for item in told[f"f{number}"] or ()]
     width = told.get(f"w{number}")
-    present = told.get(f"n{number}")
+    present, keys = told.get(f"n{number}"), told.get(f"k{number}")
     return CountedColumn(
         nulls=0.0 if present is None else float(told["rows"]) - float(present),
         ends=(low, high) if low is not None and high is not None else None,
@@ -175,6 +191,7 @@ def _column(told: Mapping[str, Any], number: int) -> CountedColumn:
         width=None if width is None else 4.0 + float(width),
         frequent=tuple((value, rows) for value, rows in frequent if value is not None and not _is_long(value)),
         bounds=tuple(bound for bound in bounds if bound is not None),
+        keys=None if keys is None else frozenset(map(int, keys)),
     )
 
 

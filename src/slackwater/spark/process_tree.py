@@ -28,6 +28,7 @@ UNCOUNTED: Final[tuple[str, ...]] = () if HAS_PROCESSES else ("Python workers of
 
 # The fields of `/proc/<pid>/stat` that follow the name: utime, stime, cutime, cstime, and the start in ticks.
 _TIMES, _START = slice(11, 15), 19
+_MOST: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +80,27 @@ def _descendants(pid: int) -> Iterator[int]:
 
 
 def _children(pid: int) -> Iterator[int]:
-    with suppress(OSError):  # it has just ended
-        for thread in (PROCESSES / str(pid) / "task").iterdir():
-            with suppress(OSError):
-                yield from map(int, (thread / "children").read_text(encoding="ascii").split())
+    """The processes that each thread of a process has started.
+
+    A JVM has a hundred threads and more, and a run reads this some twenty times: hence the plain calls of the system.
+    """
+    threads = f"{PROCESSES}/{pid}/task"
+    with suppress(OSError), os.scandir(threads) as found:  # it may have just ended
+        for thread in found:
+            yield from map(int, _text(f"{threads}/{thread.name}/children").split())
 
 
-def _stat(pid: int) -> list[str]:
+def _stat(pid: int) -> list[bytes]:
     """The fields after the name, which stands in parentheses and may hold anything; none of a process that is gone."""
+    return _text(f"{PROCESSES}/{pid}/stat").rpartition(b")")[2].split()
+
+
+def _text(path: str) -> bytes:
+    """A file of the system, which is short; nothing where it has just gone."""
     with suppress(OSError):
-        return (PROCESSES / str(pid) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    return []
+        file = os.open(path, os.O_RDONLY)
+        try:
+            return os.read(file, _MOST)
+        finally:
+            os.close(file)
+    return b""

@@ -13,8 +13,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from slackwater.algebra.schema import Field
 from slackwater.errors import Place, UnsupportedError
-from slackwater.spark.analyze import analyzed
+from slackwater.spark.analyze import analyzed, fields_of
 from slackwater.sql.statement import without_end
 from slackwater.sql.undeclared import is_readable, undeclared
 
@@ -26,9 +27,15 @@ _ANALYZED, _OPTIMIZED = "== Analyzed Logical Plan ==", "== Optimized Logical Pla
 _VARIABLE = re.compile(r"variablereference\(([\w.]+)=")
 
 
-def check_relations(session: SparkSession, text: str, sources: Iterable[str], file: str | None = None) -> None:
-    """Refuses a query that reads a relation which is no source, or a variable of the session."""
-    plans = _plans(analyzed(session, text, file))
+def fields_over(session: SparkSession, text: str, sources: Iterable[str], file: str | None = None) -> tuple[Field, ...]:
+    """The columns of a query. One that reads anything but sources, or a variable of the session, is refused."""
+    frame = analyzed(session, text, file)
+    _check_relations(frame, text, sources, file)
+    return fields_of(frame.schema)
+
+
+def _check_relations(frame: DataFrame, text: str, sources: Iterable[str], file: str | None) -> None:
+    plans = _plans(frame)
     if plans is None:
         if not is_readable(text):
             message = "this query cannot be read, so it cannot be said which tables it reads"

@@ -54,6 +54,18 @@ SHARED: Final = {
 }
 """What every session has, wherever it runs, unless a job says otherwise."""
 
+LOCAL_JVM: Final = (
+    "-XX:+IgnoreUnrecognizedVMOptions",
+    # G1 marks and refines beside the program; what is dead at the end of a statement is cheaper to collect at once.
+    "-XX:+UseParallelGC",
+    # The driver's code runs a few thousand times a statement. The JVM's own thresholds spend more on optimizing it than
+    # it saves. Loops over rows are optimized by their iterations, as before, and what rows call reaches these as well.
+    "-XX:Tier4InvocationThreshold=200000",
+    "-XX:Tier4MinInvocationThreshold=100000",
+    "-XX:Tier4CompileThreshold=400000",
+)
+"""Options of the JVM of a local session, which is driver and executor in one."""
+
 # These Python loggers repeat on standard error, as JSON, the message of an exception that is raised anyway.
 REPEATING_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger", "py4j")
 
@@ -176,6 +188,7 @@ def local_settings(scratch: Path) -> dict[str, str]:
     return {
         **SHARED,
         "spark.driver.bindAddress": LOOPBACK,
+        "spark.driver.extraJavaOptions": " ".join(LOCAL_JVM),
         "spark.driver.host": LOOPBACK,
         "spark.driver.memory": f"{driver_memory_gib()}g",
         # Hadoop does not look at the umask of its process.
@@ -186,10 +199,14 @@ def local_settings(scratch: Path) -> dict[str, str]:
         # Spark prefers sorting both sides of a join; once it knows how small the parts are, a hash table is cheaper.
         "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": "64MB",
         "spark.sql.catalogImplementation": "in-memory",
+        # The runs of a job generate more than the hundred classes that Spark keeps; others would be compiled again.
+        "spark.sql.codegen.cache.maxEntries": "1000",
         "spark.sql.shuffle.partitions": str(LOCAL_PARTITIONS),
         # Beyond this many named files Spark lists them in a job, a task each; on one machine a loop is far faster.
         "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
         "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
+        # Every statement is described for web pages that do not exist; a short description takes less.
+        "spark.sql.ui.explainMode": "simple",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }

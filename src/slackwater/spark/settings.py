@@ -7,7 +7,8 @@ listed by name are read with their effective values, so that a setting that is g
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -44,10 +45,35 @@ BY_NAME = tuple(PREFIX + name for name in (_OF_THE_LANGUAGE + _OF_FILES).split()
 
 
 def settings_of_results(session: Session) -> dict[str, str]:
-    """The settings that answers depend on, with the values that they have in a session."""
-    legacy = sorted(key for key in session.conf.getAll if key.startswith(LEGACY))
-    found = {key: setting(session, key) for key in (*BY_NAME, *legacy)}
-    return {key: value for key, value in found.items() if value != UNSET}
+    """The settings that answers depend on, with the values that they have in a session.
+
+    Spark is asked for each of them only if something was set or reset since the last time: it takes dozens of calls.
+    """
+    explicit = _explicit(session)
+    time_zone = setting(session, TIME_ZONE)  # by default the JVM's, which may change
+    known = _KNOWN.get(session)
+    if known is None or known[0] != explicit:
+        legacy = sorted(key for key in explicit if key.startswith(LEGACY))
+        found = {key: setting(session, key) for key in (*BY_NAME, *legacy)}
+        known = explicit, {key: value for key, value in found.items() if value != UNSET}
+        _KNOWN[session] = known
+    return {**known[1], TIME_ZONE: time_zone}
+
+
+_KNOWN: WeakKeyDictionary[Session, tuple[dict[str, str], dict[str, str]]] = WeakKeyDictionary()
+"""What a session had been set to when it was asked last, and what it answered."""
+
+
+def _explicit(session: Session) -> dict[str, str]:
+    """What is set in a session; where the driver is in reach, as one text: each pair would be a call of its own."""
+    java: Any = getattr(session, "_jsparkSession", None)
+    if java is None:
+        return dict(session.conf.getAll)
+    text = str(java.conf().getAll().mkString(_BETWEEN))
+    return dict(pair.split(" -> ", 1) for pair in text.split(_BETWEEN) if " -> " in pair)
+
+
+_BETWEEN = "\x1e"
 
 
 def setting(session: Session, key: str) -> str:

@@ -71,14 +71,12 @@ TOO_MANY_ROWS = "more than one row returned by a sub-query used as an expression
 
 def decorrelate(relation: Relation, factory: ColumnFactory) -> Relation:
     """The same relation without any Apply."""
-    done: dict[int, Relation] = {}
-    for node in relation.walk():
-        inputs = tuple(done[id(below)] for below in node.inputs)
-        if isinstance(node, Apply):
-            done[id(node)] = _Unnesting(factory).join(replace(node, left=inputs[0], right=inputs[1]))
-        else:
-            done[id(node)] = node.with_inputs(*inputs)
-    return done[id(relation)]
+
+    def joined(node: Relation, inputs: list[Relation]) -> Relation:
+        over = node.with_inputs(*inputs)
+        return _Unnesting(factory).join(over) if isinstance(over, Apply) else over
+
+    return relation.bottom_up(joined)
 
 
 class CannotLift(Exception):

@@ -67,7 +67,8 @@ def _average_for_spark(node: exp.Anonymous) -> exp.Expr:
     """A sum divided by a count, rounded once to the type of the average.
 
     Spark's division of decimals gives up digits after the point where it needs room before it. For long ones the whole
-    part is divided off first: what is left over is less than the count.
+    part is divided off first: what is left over is less than the count. It has the sign of the sum, so that a half is
+    rounded away from zero as in the whole.
     """
     total, count, kind, scale = node.expressions
     to = exp.DataType.build(kind.name, dialect="spark")
@@ -76,10 +77,9 @@ def _average_for_spark(node: exp.Anonymous) -> exp.Expr:
     if len(digits) < 2 or digits[0] <= _LONG_AVERAGE:
         return exp.Cast(this=average, to=to)
     (precision, after), own = digits, int(scale.name)
-    whole = _decimal(average, 38, 0)
-    rest = exp.Sub(
-        this=_operand(total).copy(), expression=exp.Mul(this=whole.copy(), expression=_operand(count).copy())
-    )
+    rest = exp.Mod(this=_operand(total).copy(), expression=_operand(count).copy())
+    even = exp.Paren(this=exp.Sub(this=_operand(total).copy(), expression=exp.Paren(this=rest.copy())))
+    whole = _decimal(exp.Div(this=even, expression=_operand(count).copy()), 38, 0)
     part = exp.Div(this=_decimal(rest, 20 + own, own), expression=_operand(count).copy())
     both = exp.Add(this=_decimal(whole, precision - after, 0), expression=_decimal(part, after + 2, after))
     return exp.Cast(this=both, to=to)

@@ -106,7 +106,7 @@ class _Emitter:
 
     def block(self, relation: Relation) -> SelectBlock:
         """The block of a relation; one that is used again and costs something is named and reused."""
-        if self.uses.get(id(relation), 0) < 2 or not _is_work(relation):
+        if self.uses.get(id(relation), 0) < 2 or not relation.is_work:
             return self._block(relation)
         if id(relation) not in self.shared:
             block = self._block(relation)
@@ -456,13 +456,6 @@ def _null(kind: Type) -> exp.Expr:
 def _named(block: SelectBlock) -> list[str]:
     """The name of a block of one table, for a hint."""
     return [block.source.alias_or_name] if block.source is not None and block.source.alias_or_name else []
-
-
-def _is_work(relation: Relation) -> bool:
-    """Whether a relation is worth naming when it is used twice: more than a scan with filters and projections."""
-    while isinstance(relation, (Filter, Project)):
-        relation = relation.input
-    return not isinstance(relation, (Scan, Values))
 
 
 def _is_grouping_sets(aggregate: Aggregate, expand: Expand) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slackwater.algebra.relation import Aggregate, Filter, Limit, Project, Relation, Scan, Union, Window
+from slackwater.algebra.relation import Aggregate, Filter, Limit, Project, Relation, Union, Window
 from slackwater.algebra.schema import Column
 
 
@@ -23,19 +23,14 @@ def output_names(columns: tuple[Column, ...]) -> dict[Column, str]:
 
 def block_name(relation: Relation) -> str:
     """A short name for a block: the first tables below it, and what was done to them."""
-    tables = list(dict.fromkeys(n.table.name.rpartition(".")[2] for n in relation.walk() if isinstance(n, Scan)))
+    tables = list(dict.fromkeys(scan.table.name.rpartition(".")[2] for scan in relation.scans()))
     main = "_".join(tables[:2]) or "rows"
     node = relation
     while isinstance(node, (Filter, Project)):
         node = node.input
-    match node:
-        case Aggregate():
-            return f"{main}_groups" if node.calls else f"{main}_distinct"
-        case Window():
-            return f"{main}_windows"
-        case Union():
-            return f"{main}_union"
-        case Limit():
-            return f"{main}_top"
-        case _:
-            return f"{main}_rows"
+    if isinstance(node, Aggregate) and node.is_distinct:
+        return f"{main}_distinct"
+    return f"{main}_{_DONE.get(type(node), 'rows')}"
+
+
+_DONE: dict[type[Relation], str] = {Aggregate: "groups", Window: "windows", Union: "union", Limit: "top"}

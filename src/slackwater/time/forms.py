@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import NewType, Self
+from typing import NewType
 
 from slackwater.algebra.properties import Properties, derive
 from slackwater.algebra.relation import Relation
@@ -52,9 +52,6 @@ class GroupLeaf(Relation):
     def _fields(self) -> tuple[object, ...]:
         return (self.group,)
 
-    def with_inputs(self, *inputs: Relation) -> Self:
-        return self
-
 
 @dataclass(frozen=True, eq=False)
 class Form(Relation):
@@ -75,9 +72,6 @@ class Form(Relation):
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         return (*self.names, WEIGHT) if self.signed else self.names
-
-    def with_inputs(self, *inputs: Relation) -> Self:
-        return self
 
     def __str__(self) -> str:
         shape = {Kind.SNAPSHOT: "", Kind.DELTA: "Δ", Kind.COMPLETION: "Δᴾ"}[self.kind]

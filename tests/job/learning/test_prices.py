@@ -13,7 +13,16 @@ from tests.job.room import Heard, Room
 
 from slackwater.algebra.relation import Values
 from slackwater.cli.main import DONE, main
-from slackwater.job.learning.prices import REMEMBERED, ClusterPrices, PricesRecord, learn, observations, read_prices
+from slackwater.job.file.price_basis import BESIDE, OF_PROCESS, Basis
+from slackwater.job.learning.prices import (
+    REMEMBERED,
+    WARM,
+    ClusterPrices,
+    PricesRecord,
+    learn,
+    observations,
+    read_prices,
+)
 from slackwater.job.learning.regret import BatchRecord, Finished, Regret, regrets
 from slackwater.job.store.manifest import Manifest, StepRecord, read_record, write_record
 from slackwater.physical.bill import EVEN, Bill
@@ -71,6 +80,29 @@ def test_steps_that_were_done_as_billed_say_what_executors_take() -> None:
     others = step("skipped", None, None, skipped=True), step("text", None, 4.0)
     seen = list(observations(manifest(step("a", one, 1.5), step("b", two, 0.5), *others)))
     assert seen == [Observation(one, 1.5e6), Observation(two, 0.5e6)]
+
+
+def test_a_run_of_a_warm_spark_says_what_the_driver_takes() -> None:
+    told = manifest(step("a", Bill(read=1e6, fixed=1e5), 1.0), step("b", Bill(fixed=2e5), 0.5), cpu_s=1.5)
+    warm = {**told.total, "process_cpu_s": 3.0 * BESIDE, "process_cpu_before_s": WARM}
+    *_, of_run = observations(told.model_copy(update={"total": warm}))
+    assert (of_run.bill, of_run.executors) == (Bill(fixed=3e5), None)
+    assert of_run.driver == pytest.approx(1.5e6)
+    cold = {**warm, "process_cpu_before_s": WARM - 1}
+    assert all(each.driver is None for each in observations(told.model_copy(update={"total": cold})))
+    unbilled = told.model_copy(update={"total": warm, "steps": (*told.steps, step("text", None, 4.0))})
+    assert all(each.driver is None for each in observations(unbilled))
+
+
+def test_the_price_of_a_statement_is_learned_for_the_process() -> None:
+    few = ClusterPrices.fitted(LOCAL, ())
+    assert few.factors_by(Basis.PROCESS).fixed == pytest.approx(OF_PROCESS)
+    assert few.factors_by(Basis.EXECUTORS) == EVEN
+    seen = [Observation(Bill(fixed=1e5), driver=1e6)] * 40
+    learned = ClusterPrices.fitted(LOCAL, (), seen)
+    assert learned.factors_by(Basis.PROCESS).fixed == pytest.approx(10.0, rel=0.2)
+    assert learned.factors_by(Basis.EXECUTORS).fixed < 2.5
+    assert learned.factors_by(Basis.PROCESS).work == learned.factors.work
 
 
 def test_what_was_not_measured_says_nothing(tmp_path: Path) -> None:
@@ -143,9 +175,12 @@ AUTO = {"refresh": "auto", "deliver": "final", "weights": [0.4, 0.4, 1]}
 def test_a_plan_goes_by_the_prices_of_its_cluster_and_keeps_them(tmp_path: Path) -> None:
     usual, _ = planned(Room(tmp_path / "usual", settings=AUTO))
     assert usual.states
+    assert usual.factors == Basis.PROCESS.built_in
+    by_executors = {**AUTO, "prices": "executors"}
+    usual, _ = planned(Room(tmp_path / "executors", settings=by_executors))
     assert usual.factors == EVEN
     assert "prices:" not in explain(usual, costs=True)
-    room = Room(tmp_path / "dear", settings=AUTO)
+    room = Room(tmp_path / "dear", settings=by_executors)
     factors = (1.0, 3.0, 8.0, 1.0, 1.0, 1.0)
     write_record(room.state / "prices.json", PricesRecord(cluster=LOCAL, factors=factors))
     dear, notes = planned(room)
@@ -172,7 +207,7 @@ def test_a_damaged_file_is_told_when_a_cycle_begins(tmp_path: Path) -> None:
     room.state.mkdir(parents=True)
     (room.state / "prices.json").write_text("{")
     plan, notes = planned(room)
-    assert plan.factors == EVEN
+    assert plan.factors == Basis.PROCESS.built_in
     assert any("prices.json: this file is damaged" in note for note in notes)
 
 

@@ -9,7 +9,6 @@ from slackwater.algebra.relation import Aggregate, Filter, Project, Relation
 from slackwater.algebra.scalar import Scalar, conjunction, conjuncts
 from slackwater.algebra.types import Type, keeps_apart
 from slackwater.catalog.table import Catalog, table
-from slackwater.rules.normalize.filters import may_move
 from slackwater.rules.normalize.inference import holds
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
@@ -61,7 +60,7 @@ def test_keeps_apart(kind: str, other: str, wanted: bool) -> None:
     [("a > 2", True), ("rand() < 0.5", False), ("IF(a = 1, raise_error('no'), true)", False), ("b LIKE 'x%'", True)],
 )
 def test_may_move(text: str, wanted: bool) -> None:
-    assert may_move(predicate(text)) is wanted
+    assert predicate(text).may_move is wanted
 
 
 @pytest.mark.parametrize(

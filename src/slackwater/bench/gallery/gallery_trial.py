@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import yaml
 
+from slackwater.bench.cost_ratios import QueryResult
 from slackwater.bench.gallery.jobs import JOB_FILE, QUERY, GalleryJob
 from slackwater.bench.gallery.landing import LandedData, linked
 from slackwater.bench.measure import Passes
-from slackwater.bench.progressive import QueryResult
 from slackwater.bench.trial import (
     BatchQuery,
     StepTimes,

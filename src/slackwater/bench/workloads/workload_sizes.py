@@ -16,7 +16,7 @@ from slackwater.bench.workloads.column_spread import Spreading, spreadings
 from slackwater.bench.workloads.pattern import ArrivalPattern
 from slackwater.bench.workloads.workload import Workload
 from slackwater.bench.workloads.workload_schema import Role, WorkloadTable
-from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
+from slackwater.catalog.statistics import Arrival, Meeting, Statistics, TableStatistics
 from slackwater.errors import UserError
 
 _AT_ONE: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
@@ -80,7 +80,7 @@ def rows_of(work: Workload, table: WorkloadTable, scale_factor: float) -> float:
 
 
 def workload_statistics(work: Workload, scale_factor: float, pattern: ArrivalPattern) -> Statistics:
-    """The statistics of every table when its rows arrive by a pattern."""
+    """The statistics of every table when its rows arrive by a pattern, as a job has counted them on an earlier day."""
     rows = {table.name: rows_of(work, table, scale_factor) for table in work.tables}
     changing, retracting = pattern.changing_tables(work.tables), pattern.retracting_tables(work.tables)
     found = {}
@@ -96,7 +96,7 @@ def workload_statistics(work: Workload, scale_factor: float, pattern: ArrivalPat
             {name: column.nulls for name, column in columns.items()},
             {name: ends for name, ends in ranges.items() if ends is not None},
             {name: column.width for name, column in columns.items() if column.width is not None},
-            _arriving_together(table, pattern, changing),
+            arriving_together(table, pattern, changing),
         )
     return found
 
@@ -115,12 +115,12 @@ def _distinct(
     return found
 
 
-def _arriving_together(table: WorkloadTable, pattern: ArrivalPattern, changing: frozenset[str]) -> dict[str, str]:
+def arriving_together(table: WorkloadTable, pattern: ArrivalPattern, changing: frozenset[str]) -> dict[str, Meeting]:
     """The reference to a row's owner, where owner and row always come at the same run."""
     owner = table.owner
     if owner is None or len(owner.columns) > 1 or not pattern.correlated or pattern.lag > 0:
         return {}
-    return {owner.columns[0]: owner.table} if {table.name, owner.table} <= changing else {}
+    return {owner.columns[0]: Meeting(owner.table)} if {table.name, owner.table} <= changing else {}
 
 
 def _arrivals(rows: float, shares: Sequence[float], deletes: float, updates: float) -> tuple[Arrival, ...]:

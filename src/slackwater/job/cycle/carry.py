@@ -45,6 +45,8 @@ class CarriedOver:
     expected: Expected
     values: Mapping[str, str]
     """What calls of the moment and of the session are: those of the cycle, or of now where it had none."""
+    by_text: Mapping[str, str]
+    """The queries that are computed by their texts, each with the reason."""
 
 
 def uses_of_states(past: Past, new: Planned) -> tuple[tuple[Step, float, Use], ...]:

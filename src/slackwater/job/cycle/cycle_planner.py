@@ -16,12 +16,15 @@ from slackwater.job.cycle.planned import Planned
 from slackwater.job.cycle.problem import CycleProblem
 from slackwater.job.cycle.query_analysis import QueryAnalysis
 from slackwater.job.cycle.refresh_policy import check_incremental, is_by_text, options_for, why_not_early
-from slackwater.job.cycle.replan import Proposal, expected_rows, rest_costs
+from slackwater.job.cycle.replan import WORTH, Proposal, expected_rows, rest_costs
 from slackwater.job.cycle.situation import Situation, situation_of
 from slackwater.job.cycle.text_plans import text_plan, with_texts
 from slackwater.job.file.sections import JobConfig, Refresh
-from slackwater.job.inputs.job_sources import JobSources
+from slackwater.job.inputs.batches import keep_joins
+from slackwater.job.inputs.job_sources import AssumedReference, JobSources
 from slackwater.job.inputs.sources import Source
+from slackwater.job.learning.assumptions import assuming, learned_assumptions, price_of_checks
+from slackwater.job.learning.joined_columns import joined_columns
 from slackwater.job.learning.prices import ClusterPrices, cluster_of, read_prices
 from slackwater.job.learning.statistics_collector import StatisticsCollector
 from slackwater.job.store.accounts import Phase, charged_to
@@ -34,6 +37,9 @@ from slackwater.physical.model import EngineCost
 from slackwater.plan.options import Options
 from slackwater.plan.past import Past
 from slackwater.plan.planner import Planning, plan_queries, text_cost
+
+Bound = tuple[dict[str, Query], dict[str, str]]
+"""Queries that can be taken apart, and of each other one the reason why it cannot."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +75,25 @@ class CyclePlanner:
         `values` of calls such as now() are those of a cycle that has begun, or else of now.
         """
         fields = self.analysis.answer_fields(sources)
-        statistics = self.statistics.now(sources)
         engine = self.analysis.with_values(self.analysis.engine(values or {}), sources, fields)
-        problem = CycleProblem(sources, fields, statistics, engine, self.config.timeline)
-        return self._planned(problem), problem
+        problem = CycleProblem(sources, fields, {}, engine, self.config.timeline)
+        bound = self._bound(problem)
+        if self.statistics.learns_joins(sources):
+            keep_joins(self.store, joined_columns(bound[0].values()))
+        problem = replace(problem, statistics=self.statistics.now(sources))
+        return self._assuming(problem, self._planned(problem, bound))
+
+    def _assuming(self, problem: CycleProblem, planned: Planned) -> tuple[Planned, CycleProblem]:
+        """The plan with what was learned of rows that arrive together, if that pays for the checks."""
+        learned = learned_assumptions(self.config, self.store) if self.statistics.given is None else ()
+        if not learned or planned.planning is None or self.config.refresh is Refresh.FULL:
+            return planned, problem
+        sources = assuming(problem.sources, [(each.source, each.reference) for each in learned])
+        relying = replace(problem, sources=sources)
+        other = replace(self._planned(relying), assumed=tuple(each.record() for each in learned))
+        checks = price_of_checks(learned, sources, problem.statistics, problem.timeline, other.plan.factors)
+        pays = other.cost + checks < WORTH * planned.cost
+        return (other, relying) if pays else (planned, problem)
 
     def rest(
         self,
@@ -82,20 +103,22 @@ class CyclePlanner:
         without: Collection[str] = (),
         *,
         always: bool = False,
+        broken: AssumedReference | None = None,
     ) -> Proposal | None:
         """A new plan for the rest, if there is one and a reason: the schedule changed, runs left out, surprises.
 
-        `always` needs no reason.
+        `always` needs no reason. An assumption that is broken is one, and the plan does without it.
         """
-        required = bool(changed) or bool(without)
+        required = bool(changed) or bool(without) or broken is not None
         if self.config.replan is None and not required and not always:
             return None
-        situation = situation_of(cycle, manifests, self.sources, changed=bool(changed), without=without)
+        situation = situation_of(cycle, manifests, self.sources, changed=bool(changed), without=without, broken=broken)
         if situation.after.last == situation.done:
             return None
         reasons = [f"changed: {word}" for word in changed] + [f"{time} is left out" for time in without]
         reasons += situation.surprises(self.config.replan)
-        if not reasons and not always:
+        reasons += self.statistics.learn_from(situation.waiting, situation.sources) if broken is None else []
+        if not reasons and not always and broken is None:
             return None
         planned, past = self._rest_planned(situation)
         missed = len([time for time in situation.before.times[situation.done :] if time in without])
@@ -103,7 +126,15 @@ class CyclePlanner:
         cost, static_cost = rest_costs(situation, planned, past, in_force, missed)
         expected = expected_rows(situation.arrivals)
         return Proposal(
-            situation.done, tuple(reasons), situation.plan, planned.plan, expected, cost, static_cost, required
+            situation.done,
+            tuple(reasons),
+            situation.plan,
+            planned.plan,
+            expected,
+            cost,
+            static_cost,
+            required,
+            planned.reasons,
         )
 
     def carried(self, cycle: Cycle, manifests: Sequence[Manifest]) -> CarriedOver:
@@ -129,6 +160,7 @@ class CyclePlanner:
             fields=fields,
             expected=expected_rows(situation.arrivals),
             values=engine.values,
+            by_text=new.reasons,
         )
 
     def _rest_planned(self, situation: Situation) -> tuple[Planned, Past]:
@@ -142,10 +174,15 @@ class CyclePlanner:
     # --- one problem -------------------------------------------------------------------------------------------------
 
     @charged_to(Phase.PLANNING)
-    def _planned(self, problem: CycleProblem) -> Planned:
-        """The plan of a cycle, or of its rest; Spark is asked only for types of functions that we do not know."""
+    def _bound(self, problem: CycleProblem) -> Bound:
+        """The queries, as far as they can be taken apart; Spark is asked for types of functions that we do not know."""
+        return bound_queries(self.config, problem, self.analysis.type_of)
+
+    @charged_to(Phase.PLANNING)
+    def _planned(self, problem: CycleProblem, bound: Bound | None = None) -> Planned:
+        """The plan of a cycle, or of its rest."""
         options = self._options(problem)
-        queries, reasons = bound_queries(self.config, problem, self.analysis.type_of)
+        queries, reasons = bound or self._bound(problem)
         columns = {name: source.fields for name, source in problem.sources.items()}
         if not queries:
             plan = text_plan(self.config.queries, problem)
@@ -186,4 +223,5 @@ class CyclePlanner:
         cycle = self.store.current() if past is not None else None
         if cycle is not None:
             return cycle.plan().factors
-        return (self.prices or read_prices(self.store.prices_file, cluster_of(self.config.spark))).factors
+        prices = self.prices or read_prices(self.store.prices_file, cluster_of(self.config.spark))
+        return prices.factors_by(self.config.prices)

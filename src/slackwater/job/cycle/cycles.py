@@ -7,7 +7,7 @@ the plan that was in force then. So a crash at any point leaves the one plan or 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import count, takewhile
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ from slackwater.job.cycle.replan import Proposal
 from slackwater.job.cycle.schedule import rescheduled, timeline_of
 from slackwater.job.file.sections import JobConfig
 from slackwater.job.inputs.job_sources import JobSources
+from slackwater.job.inputs.references import BrokenAssumption
 from slackwater.job.inputs.sources import Source
 from slackwater.job.learning.prices import cluster_of, read_prices
 from slackwater.job.store.accounts import Phase, charged_to
@@ -136,6 +137,8 @@ class Cycles:
                 settings=dict(conditions.settings),
                 pinned=dict(problem.engine.values),
                 expected=_expected(planned.statistics, sources, self.config.timeline),
+                by_text=dict(planned.reasons),
+                assumed=planned.assumed,
                 plan=checksum,
             )
         )
@@ -168,6 +171,34 @@ class Cycles:
             return
         cycle.revise(proposal.after, proposal.revision(), fingerprint(self.config))
         note(f"the rest is planned anew, from {proposal.after.time(following)} on")
+
+    @charged_to(Phase.PLANNING)
+    def give_up(
+        self, cycle: Cycle, committed: Mapping[int, Manifest], broken: BrokenAssumption, note: Callable[[str], None]
+    ) -> None:
+        """Plans the rest without an assumption that does not hold for what the next run has brought.
+
+        It has held for all runs before, so their states are what they say. The new plan and what it does without come
+        into force together.
+        """
+        manifests = _first_runs(committed)
+        run = len(manifests) + 1
+        if len(manifests) < len(committed):
+            raise UserError(str(broken), hint="begin a new cycle with `slackwater run --new-cycle`")
+        cycle.drop_pins(run)  # it is another run now
+        proposal = self.planner.rest(cycle, manifests, broken=(broken.source, broken.reference))
+        assert proposal is not None
+        reason = f"no longer assumed: {broken}"
+        assumed = tuple(
+            each.model_copy(update={"broken": run})
+            if (each.source, each.reference) == (broken.source, broken.reference)
+            else each
+            for each in cycle.record().assumed
+        )
+        revision = replace(proposal, reasons=(reason, *proposal.reasons)).revision()
+        cycle.revise(proposal.after, revision, fingerprint(self.config), assumed=assumed)
+        note(reason)
+        note(f"the rest is planned anew without it, from {proposal.after.time(run)} on")
 
     def proposal(self) -> Proposal | None:
         """The rest of the cycle planned with what is there now, beside the plan in force; None if nothing is left."""
@@ -217,6 +248,7 @@ class Cycles:
             asks=True,
             cost=carried.cost,
             static_cost=carried.cost_anew,
+            by_text=dict(carried.by_text),
         )
         answers = {name: columns_of(fields) for name, fields in carried.fields.items()}
         cycle.revise(carried.plan, revision, fingerprint(self.config), answers, carried.values)

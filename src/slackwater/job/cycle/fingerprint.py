@@ -33,7 +33,8 @@ def fingerprint(config: JobConfig) -> dict[str, str]:
 
 
 def _source(source: SourceConfig) -> str:
-    unsaid = set() if source.arrives_with else {"arrives_with"}  # cycles of older versions do not know it
+    said = {"arrives_with": source.arrives_with, "arrives_after": source.arrives_after}
+    unsaid = {name for name, references in said.items() if not references}  # cycles of older versions do not know it
     return source.model_dump_json(exclude={"expect", "check", *unsaid}, warnings=False)
 
 

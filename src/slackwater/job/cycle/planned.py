@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from slackwater.algebra.relation import Query
 from slackwater.algebra.schema import Field
 from slackwater.catalog.statistics import Statistics
+from slackwater.job.store.cycle_record import AssumptionRecord
 from slackwater.plan.options import Options
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Planning
@@ -30,11 +31,24 @@ class Planned:
     as_text: float = 1.0
     columns: Mapping[str, tuple[Field, ...]] = field(default_factory=dict)
     """Those of the sources."""
+    assumed: tuple[AssumptionRecord, ...] = ()
+    """What the plan relies on beside promises."""
+
+    @property
+    def cost(self) -> float:
+        """What the day costs, at the prices of its runs; by the queries' texts, if that is the plan."""
+        keeps = self.plan.rank < self.plan.batch_rank
+        return self.plan.rank if keeps else self.as_text * self.plan.batch_rank
 
     def reason_lines(self, words: str) -> Iterator[str]:
         """The reasons, each after some words and, among several, after the name of its query."""
-        for name, reason in self.reasons.items():
-            yield f"{query_prefix(name)}{words}: {reason}"
+        yield from reason_lines(self.reasons, words)
+
+
+def reason_lines(reasons: Mapping[str, str], words: str) -> Iterator[str]:
+    """Reasons by query, each after some words and, among several queries, after the name of its own."""
+    for name, reason in reasons.items():
+        yield f"{query_prefix(name)}{words}: {reason}"
 
 
 def query_prefix(name: str) -> str:

@@ -19,7 +19,7 @@ from slackwater.job.store.accounts import Phase, charged_to
 from slackwater.spark.analyze import has_catalog_of_its_own, output_fields, user_aggregates
 from slackwater.spark.expressions import expression_type
 from slackwater.spark.moment_values import check_no_text_is_a_moment, values_now
-from slackwater.spark.reach import check_relations
+from slackwater.spark.reach import fields_over
 from slackwater.spark.statements import run_statement
 from slackwater.sql.undeclared import check_declared
 from slackwater.sql.variables import check_no_variables
@@ -60,8 +60,7 @@ class QueryAnalysis:
     def _fields(self, query: JobQuery, sources: Mapping[str, Source]) -> tuple[Field, ...]:
         check_no_variables(query.text, query.file)
         check_declared(query.text, sources, query.file)
-        check_relations(self.session(), query.sql, sources, query.file)
-        fields = output_fields(self.session(), query.sql, query.file)
+        fields = fields_over(self.session(), query.sql, sources, query.file)
         check_no_text_is_a_moment(self.session(), query.sql, query.file)
         _check_output_names(fields, query.file)
         return fields

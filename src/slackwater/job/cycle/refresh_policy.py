@@ -7,6 +7,8 @@ none. `full` takes the texts always. `incremental strict` refuses every part of 
 
 from __future__ import annotations
 
+from math import inf
+
 from slackwater.algebra.relation import Limit, Project
 from slackwater.errors import UserError
 from slackwater.job.cycle.planned import query_prefix
@@ -40,6 +42,17 @@ def options_for(refresh: Refresh, methods: tuple[str, ...] | None, model: Engine
 def is_by_text(refresh: Refresh, plan: Plan, text: float, idle: str) -> bool:
     """Whether all queries are computed by their texts, which cost `text`; `idle` says why a plan keeps nothing."""
     return refresh is Refresh.FULL or (refresh is Refresh.AUTO and bool(idle) and plan.rank >= REWRITTEN * text)
+
+
+def needed(refresh: Refresh, as_text: float) -> float:
+    """The part of a batch plan that a plan with states must cost less than; `as_text` is what the texts cost of it."""
+    match refresh:
+        case Refresh.AUTO:
+            return KEPT * as_text
+        case Refresh.FULL:
+            return 1.0
+        case Refresh.INCREMENTAL | Refresh.INCREMENTAL_STRICT:
+            return inf
 
 
 def why_not_early(plan: Plan, text: float, done: int) -> str:

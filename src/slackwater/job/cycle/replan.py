@@ -37,6 +37,8 @@ class Proposal:
     static_cost: float | None
     required: bool
     """Whether the plan in force cannot go on, because the schedule is another one."""
+    by_text: Mapping[str, str]
+    """The queries that it computes by their texts, each with the reason."""
 
     def revision(self) -> RevisionRecord:
         """What a cycle writes down of it."""
@@ -48,6 +50,7 @@ class Proposal:
             expected=self.expected,
             cost=self.cost,
             static_cost=self.static_cost,
+            by_text=dict(self.by_text),
         )
 
     @property

@@ -12,7 +12,7 @@ from slackwater.job.cycle.query_analysis import Engine
 from slackwater.job.cycle.schedule import dealt_out, rescheduled, timeline_of
 from slackwater.job.cycle.surprise import surprising_arrivals, surprising_states
 from slackwater.job.inputs.changelogs import in_proportion
-from slackwater.job.inputs.job_sources import JobSources
+from slackwater.job.inputs.job_sources import AssumedReference, JobSources
 from slackwater.job.inputs.run_inputs import known_files
 from slackwater.job.inputs.sources import Source
 from slackwater.job.learning.forecasts import arrival_of
@@ -98,12 +98,16 @@ def situation_of(
     *,
     changed: bool,
     without: Collection[str] = (),
+    broken: AssumedReference | None = None,
 ) -> Situation:
-    """Where a cycle stands, and the runs that are to come; those of the job file, if it has changed."""
+    """Where a cycle stands, and the runs that are to come; those of the job file, if it has changed.
+
+    An assumption that is broken is left out.
+    """
     record, plan, config, done = cycle.record(), cycle.plan(), job_sources.config, len(manifests)
     before = timeline_of(plan)
     after = rescheduled(plan, done, config.timeline if changed else before, config.queries, without)
-    sources = job_sources.of(cycle)
+    sources = job_sources.of(cycle, broken)
     files = {name: _waiting_files(cycle, source) for name, source in sources.items() if source.changing}
     sources = job_sources.counted(sources, files)
     expected = {n: dealt_out(_arrivals_of(rows), before, after, done) for n, rows in record.expects.items()}

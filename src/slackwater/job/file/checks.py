@@ -6,7 +6,7 @@ Every check is a generator of what it finds, so that one reading shows all mista
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -174,25 +174,38 @@ def _upserts(name: str, source: SourceConfig) -> Iterator[Wrong]:
 
 
 def _references(name: str, source: SourceConfig, job: JobConfig) -> Iterator[Wrong]:
-    """`with` names sources whose rows only arrive, with a key of one column, and one column here."""
-    if source.arrives_with and (source.static or not source.append_only):
-        kind = "is static" if source.static else f"is `changes: {source.changes}`"
-        message = f"source `{name}` {kind}, and `with` is about rows that arrive and stay"
-        yield Wrong(("sources", name, "with"), message, "leave it out", of_key=True)
-    for other, columns in source.arrives_with.items():
-        at: Location = ("sources", name, "with", other)
-        partner = job.sources.get(other)
-        if partner is None or other == name:
-            others = [each for each in job.sources if each != name]
-            yield Wrong(at, f"`with` names no other source `{other}`", did_you_mean(other, others), of_key=True)
-        elif partner.static or not partner.append_only:
-            kind = "is static" if partner.static else f"is `changes: {partner.changes}`"
-            yield Wrong(at, f"source `{other}` {kind}, and `with` is about rows that arrive and stay", of_key=True)
-        elif not any(len(key) == 1 for key in partner.unique):
-            yield Wrong(at, f"source `{other}` has no key of one column", "rows refer to it by its `key`", of_key=True)
-        elif len(columns) != 1:
-            message = f"`with` takes one column of `{name}`, not {len(columns)}"
-            yield Wrong(at, message, f"e.g. `with: {{{other}: [order_id]}}`")
+    """`with` and `after` name sources whose rows only arrive, and columns here that have a key of theirs.
+
+    Rows that come after others may be those of a feed.
+    """
+    for word, references in (("with", source.arrives_with), ("after", source.arrives_after)):
+        stay = source.append_only or (word == "after" and source.changes is Changes.FEED)
+        if references and (source.static or not stay):
+            kind = "is static" if source.static else f"is `changes: {source.changes}`"
+            message = (
+                f"source `{name}` {kind}, and `{word}` is about rows that arrive{' and stay' if word == 'with' else ''}"
+            )
+            yield Wrong(("sources", name, word), message, "leave it out", of_key=True)
+        for other, columns in references.items():
+            yield from _reference(name, word, other, columns, job)
+    for other in source.arrives_with.keys() & source.arrives_after.keys():
+        message = f"source `{name}` arrives with `{other}`, so it need not promise `after` of it"
+        yield Wrong(("sources", name, "after", other), message, "leave it out", of_key=True)
+
+
+def _reference(name: str, word: str, other: str, columns: Sequence[str], job: JobConfig) -> Iterator[Wrong]:
+    at: Location = ("sources", name, word, other)
+    partner = job.sources.get(other)
+    if partner is None or other == name:
+        others = [each for each in job.sources if each != name]
+        yield Wrong(at, f"`{word}` names no other source `{other}`", did_you_mean(other, others), of_key=True)
+    elif partner.static or not partner.append_only:
+        kind = "is static" if partner.static else f"is `changes: {partner.changes}`"
+        yield Wrong(at, f"source `{other}` {kind}, and `{word}` is about rows that arrive and stay", of_key=True)
+    elif not any(len(key) == len(columns) for key in partner.unique):
+        number = "one column" if len(columns) == 1 else f"{len(columns)} columns"
+        message = f"source `{other}` has no key of {number}"
+        yield Wrong(at, message, "rows refer to it by its `key`, all of its columns", of_key=True)
 
 
 def _arrivals(name: str, source: SourceConfig, job: JobConfig) -> Iterator[Wrong]:

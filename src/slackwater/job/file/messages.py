@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from slackwater.errors import did_you_mean
+from slackwater.job.file.price_basis import Basis
 from slackwater.job.file.sections import (
     Arriving,
     Changes,
@@ -39,6 +40,7 @@ EXAMPLES: Final = {
     "timezone": "timezone: Europe/Berlin",
     "weights": "weights: [0.25, 1]",
     "refresh": "refresh: auto",
+    "prices": "prices: process",
     "sources": "sources: {sales: {path: data/sales}}",
     "output": "output: {path: out/revenue}",
     "path": "path: data/sales",
@@ -69,10 +71,16 @@ SECTIONS: Final[tuple[tuple[Location, type[Section]], ...]] = (
     (("verify",), VerifyConfig),
 )
 
-CHOICES: Final = {"refresh": Refresh, "changes": Changes, "format": Format, "check": Check, "after": When}
+CHOICES: Final = {
+    "refresh": Refresh,
+    "changes": Changes,
+    "format": Format,
+    "check": Check,
+    "after": When,
+    "prices": Basis,
+}
 
 OTHER_WORDS: Final = {
-    "prices": "weights",
     "costs": "weights",
     "times": "schedule",
     "runs": "schedule",

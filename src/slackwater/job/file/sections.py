@@ -18,6 +18,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr,
 
 from slackwater.catalog.stated_sizes import ROWS_UNKNOWN, StatedSizes
 from slackwater.catalog.statistics import Arrival
+from slackwater.job.file.assume import Assume
+from slackwater.job.file.price_basis import Basis
 from slackwater.job.file.values import (
     AMOUNTS_SCHEMA,
     FILE_NAME,
@@ -179,7 +181,15 @@ class SourceConfig(Section):
         Field(
             alias="with",
             description="Sources whose rows arrive in the same run as the rows here that refer to them, each with the "
-            "column here that has their key.",
+            "columns here that have their key.",
+        ),
+    ] = {}
+    arrives_after: Annotated[
+        Mapping[str, Columns],
+        Field(
+            alias="after",
+            description="Sources whose rows never arrive after the rows here that refer to them, each with the columns "
+            "here that have their key.",
         ),
     ] = {}
     static: Annotated[bool, Field(description="Never changes during the schedule.")] = False
@@ -315,12 +325,22 @@ class JobConfig(Section):
         tuple[Price, ...] | None,
         Field(description="The price of a unit of work at each run; by default 1."),
     ] = None
+    prices: Annotated[
+        Basis, Field(description="What costs are counted of: process, all CPU time, or executors, that of tasks.")
+    ] = Basis.PROCESS
     deliver: Annotated[Deliver, Field(description="final, every, or a list of times of the schedule.")] = "final"
     refresh: Annotated[Refresh, Field(description="How the answer is brought up to date.")] = Refresh.AUTO
     replan: Annotated[
         Factor,
         Field(description="The rest of a day is planned anew where rows are off by more than this factor; or never."),
     ] = 3.0
+    assume: Annotated[
+        Assume,
+        Field(
+            description="learned: plans rely on it that rows which have always arrived together do so again, and every "
+            "run checks it; nothing: they do not."
+        ),
+    ] = Assume.LEARNED
     sources: Annotated[
         Mapping[str, SourceConfig], Field(description="The tables that the query reads, by name.", min_length=1)
     ]

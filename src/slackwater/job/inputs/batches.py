@@ -11,11 +11,13 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
-from slackwater.algebra.predicates import Constant
+from slackwater.algebra.value_tests import Constant
 from slackwater.catalog.quantiles import merged as merged_bounds
 from slackwater.catalog.statistics import MOST_FREQUENT
 from slackwater.errors import StateError
+from slackwater.job.inputs.key_samples import KeySample, merged_samples
 from slackwater.job.store.manifest import Record, read_record, write_record
 from slackwater.job.store.pins import FilePin
 from slackwater.job.store.store import Store
@@ -42,6 +44,8 @@ class ColumnCounts(Record):
     bounds: tuple[float, ...]
     """Equi-depth bounds, least and greatest included."""
     sketch: str
+    keys: KeySample | None = None
+    """Of columns by which queries join changing sources."""
 
     @property
     def sketch_bytes(self) -> bytes:
@@ -64,6 +68,8 @@ class Batch(Record):
     kinds: tuple[float, float, float] | None
     """Of a feed, the rows that are inserted, updated and deleted."""
     columns: dict[str, ColumnCounts]
+    arrival: tuple[int, int] | None = None
+    """The cycle and the run that read the files first; None of several arrivals."""
 
     @property
     def bytes(self) -> int:
@@ -89,24 +95,51 @@ class SourceCounts(Record):
     whole: Batch
 
 
+class JoinedColumn(Record):
+    """A column of a changing source that a query compares with the key of another one."""
+
+    source: str
+    column: str
+    other: str
+    key: str
+
+
 class CountsRecord(Record):
-    """All that was counted, by source."""
+    """All that was counted, by source, and the columns by which queries join sources."""
 
     version: int
     sources: dict[str, SourceCounts]
+    joined: tuple[JoinedColumn, ...] = ()
+
+
+def _record(store: Store) -> CountsRecord:
+    """What was counted before; a damaged file only means counting again."""
+    with suppress(StateError):
+        record = read_record(store.statistics_file, CountsRecord)
+        if record is not None and record.version == VERSION:
+            return record
+    return CountsRecord(version=VERSION, sources={})
 
 
 def known_counts(store: Store) -> dict[str, SourceCounts]:
-    """What was counted before; a damaged file only means counting again."""
-    try:
-        record = read_record(store.statistics_file, CountsRecord)
-    except StateError:
-        return {}
-    return dict(record.sources) if record is not None and record.version == VERSION else {}
+    return dict(_record(store).sources)
+
+
+def known_joins(store: Store) -> tuple[JoinedColumn, ...]:
+    return _record(store).joined
 
 
 def keep_counts(store: Store, counts: Mapping[str, SourceCounts]) -> None:
-    write_record(store.statistics_file, CountsRecord(version=VERSION, sources=dict(counts)))
+    _write(store, _record(store).model_copy(update={"sources": dict(counts)}))
+
+
+def keep_joins(store: Store, joined: Sequence[JoinedColumn]) -> None:
+    if (record := _record(store)).joined != tuple(joined):
+        _write(store, record.model_copy(update={"joined": tuple(joined)}))
+
+
+def _write(store: Store, record: CountsRecord) -> None:
+    write_record(store.statistics_file, record)
 
 
 # --- merging ---------------------------------------------------------------------------------------------------------
@@ -157,6 +190,7 @@ def _merged_column(parts: Sequence[tuple[Batch, ColumnCounts]], united: tuple[by
         frequent=most_frequent(value for _, c in parts for value in c.frequent),
         bounds=merged_bounds((b.rows - c.nulls, c.bounds) for b, c in parts),
         sketch=encoded(sketch),
+        keys=merged_samples([c.keys for _, c in parts]),
     )
 
 

@@ -22,12 +22,14 @@ from slackwater.job.inputs.batches import (
     encoded,
     keep_counts,
     known_counts,
+    known_joins,
     merged,
     most_frequent,
     sketches,
 )
 from slackwater.job.inputs.footers import FooterColumn, column_footers
-from slackwater.job.inputs.run_inputs import runs_of_files
+from slackwater.job.inputs.key_samples import KeySample, one_in
+from slackwater.job.inputs.run_inputs import pins_by_run, runs_of_files
 from slackwater.job.inputs.sources import Source
 from slackwater.job.store.manifest import now as this_moment
 from slackwater.job.store.pins import FilePin
@@ -86,7 +88,8 @@ class Counting:
         new = uncounted(kept, now)
         if self.patient and kept and sum(p.size for p in new) < FEW * sum(p.size for p in now):
             new = []
-        batches = [*kept, *(self._counted(source, pins, used) for pins in by_arrival(self.store, source.name, new))]
+        arrived = by_arrival(self.store, source.name, new).items()
+        batches = [*kept, *(self._counted(source, arrival, pins, used) for arrival, pins in arrived)]
         if before is not None and tuple(batches) == before.batches:
             return before
         try:
@@ -108,10 +111,13 @@ class Counting:
 
     # --- one arrival -------------------------------------------------------------------------------------------------
 
-    def _counted(self, source: Source, pins: Sequence[FilePin], used: Sequence[Field]) -> Batch:
+    def _counted(
+        self, source: Source, arrival: tuple[int, int], pins: Sequence[FilePin], used: Sequence[Field]
+    ) -> Batch:
         footers = column_footers(source, pins)
         rows = source.rows(pins)
-        rates = SampleRates() if self.full else SampleRates(_share(MOST_SEEN, rows), _share(MOST_SAMPLED, rows))
+        shares = (1.0, 1.0) if self.full else (_share(MOST_SEEN, rows), _share(MOST_SAMPLED, rows))
+        rates = SampleRates(*shares, one_in(rows), self._keys(source))
         run_statement(self.session(), source.counted_view(VIEW, pins))
         values = count_columns(self.session(), VIEW, used, rates, feed=source.is_feed, known=footers.keys())
         return Batch(
@@ -122,15 +128,22 @@ class Counting:
             sampled=values.sampled,
             footers=bool(footers),
             kinds=values.kinds,
-            columns=_columns(values, footers),
+            columns=_columns(values, footers, rates.one_in),
+            arrival=arrival,
         )
+
+    def _keys(self, source: Source) -> frozenset[str]:
+        """The columns by which queries join a source with others that change."""
+        joined = known_joins(self.store)
+        own = frozenset(each.column for each in joined if each.source == source.name)
+        return own | {each.key for each in joined if each.other == source.name}
 
 
 def _share(most: int, rows: float) -> float:
     return 1.0 if rows <= most else most / rows
 
 
-def _columns(values: Counted, footers: Mapping[str, FooterColumn]) -> dict[str, ColumnCounts]:
+def _columns(values: Counted, footers: Mapping[str, FooterColumn], one_in: int) -> dict[str, ColumnCounts]:
     columns: dict[str, ColumnCounts] = {}
     scale = values.rows / values.sampled if values.sampled else 1.0
     for name, column in values.columns.items():
@@ -145,6 +158,7 @@ def _columns(values: Counted, footers: Mapping[str, FooterColumn]) -> dict[str, 
             frequent=most_frequent((value, rows * scale) for value, rows in column.frequent),
             bounds=tuple(sorted(bounds)),
             sketch=encoded(column.sketch),
+            keys=KeySample.of(column.keys, one_in) if column.keys is not None else None,
         )
     return columns
 
@@ -158,14 +172,17 @@ def uncounted(batches: Iterable[Batch], now: Iterable[FilePin]) -> list[FilePin]
     return [pin for pin in now if pin.path not in counted or not counted[pin.path].is_same(pin)]
 
 
-def by_arrival(store: Store, source: str, pins: Iterable[FilePin]) -> list[list[FilePin]]:
-    """Files by the run that the cycle under way has pinned them to; those that no run has read yet come last."""
+def by_arrival(store: Store, source: str, pins: Iterable[FilePin]) -> dict[tuple[int, int], list[FilePin]]:
+    """Files by the cycle and the run that they are pinned to; those that no run has read yet come last."""
     cycle = store.current()
-    runs = runs_of_files(cycle, source) if cycle is not None else {}
-    by_run: dict[int | None, list[FilePin]] = {}
+    number = cycle.number if cycle is not None else 1
+    by_run = pins_by_run(cycle) if cycle is not None else {}
+    runs = {pin.path: run for run, pinned in by_run.items() for pin in pinned.get(source, ())}
+    following = max(by_run, default=0) + 1
+    arrived: dict[int, list[FilePin]] = {}
     for pin in pins:
-        by_run.setdefault(runs.get(pin.path), []).append(pin)
-    return [by_run[run] for run in sorted(by_run, key=lambda run: (run is None, run))]
+        arrived.setdefault(runs.get(pin.path, following), []).append(pin)
+    return {(number, run): arrived[run] for run in sorted(arrived)}
 
 
 def is_current(counts: SourceCounts, now: Sequence[FilePin], used: Iterable[str], *, full: bool) -> bool:

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from slackwater.algebra.schema import Field
-from slackwater.compile.arrival_promise import ArrivesWith
+from slackwater.compile.arrival_promise import ArrivesAfter, ArrivesWith
 from slackwater.compile.promise_checks import (
     ExactChanges,
     Key,
@@ -57,7 +57,8 @@ def promises_of(config: SourceConfig, fields: Sequence[Field] = ()) -> tuple[Pro
 
 def references_of(config: SourceConfig) -> tuple[ArrivesWith, ...]:
     """What a source promises of rows of other sources; these are checked in every run: see `arrival_checks`."""
-    return tuple(ArrivesWith(columns[0], name, "") for name, columns in config.arrives_with.items())
+    together = (ArrivesWith(columns, name, ()) for name, columns in config.arrives_with.items())
+    return (*together, *(ArrivesAfter(columns, name, ()) for name, columns in config.arrives_after.items()))
 
 
 def is_trusted(config: SourceConfig) -> bool:

@@ -57,6 +57,12 @@ class Source:
     fields: tuple[Field, ...]
     optional: frozenset[str] = frozenset()
     """Columns that some files lack, in lower case: they are NULL there."""
+    arrives_with: tuple[KeyReference, ...] = ()
+    """References to rows that arrive in the same run."""
+    arrives_after: tuple[KeyReference, ...] = ()
+    """References to rows that never arrive later."""
+    assumed: tuple[KeyReference, ...] = ()
+    """References to rows that are thought to arrive in the same run, though nobody promises it."""
     counted: Mapping[str, FileRows] = field(default_factory=dict, compare=False, repr=False)
     """The rows of text files that were counted, by their paths."""
 
@@ -82,8 +88,12 @@ class Source:
         never_null = self.config.never_null
         fields = tuple(Field(f.name, f.type, f.nullable and f.name not in never_null) for f in self.fields)
         keys = tuple(frozenset(key) for key in self.config.unique)
-        references = tuple(KeyReference(columns[0], name) for name, columns in self.config.arrives_with.items())
-        return TableSchema(self.name, fields, keys, self.changing, self.config.append_only, references)
+        together, append_only = (*self.arrives_with, *self.assumed), self.config.append_only
+        return TableSchema(self.name, fields, keys, self.changing, append_only, together, self.arrives_after)
+
+    def assuming(self, references: tuple[KeyReference, ...]) -> Source:
+        """The source with other assumptions."""
+        return replace(self, assumed=references) if references != self.assumed else self
 
     def listed(self) -> tuple[FilePin, ...]:
         return listed(self.directory)
@@ -96,6 +106,10 @@ class Source:
                 shown, where = ", ".join(sorted(names)), "key" if column in in_keys else "`not_null`"
                 message = f"source `{self.name}`: its {where} names no column `{column}`"
                 raise UserError(message, hint=f"there is {shown}")
+        for column in (column for columns in self.config.arrives_after.values() for column in columns):
+            if column not in names:
+                message = f"source `{self.name}`: `after` names no column `{column}`"
+                raise UserError(message, hint=f"there is {', '.join(sorted(names))}")
 
     # --- views -------------------------------------------------------------------------------------------------------
 

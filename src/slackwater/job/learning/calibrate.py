@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slackwater.algebra.canonical import canonical
-from slackwater.algebra.predicates import days_since_epoch
+from slackwater.algebra.value_tests import days_since_epoch
 from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
 from slackwater.catalog.table import Catalog, table
 from slackwater.compile.program import compile_step

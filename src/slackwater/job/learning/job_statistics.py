@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from slackwater.algebra.predicates import Constant
+from slackwater.algebra.value_tests import Constant
 from slackwater.catalog.forecast import forecast
 from slackwater.catalog.stated_sizes import StatedSizes, statistics
 from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics

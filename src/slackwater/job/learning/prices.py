@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from slackwater.errors import StateError
+from slackwater.job.file.price_basis import BESIDE, Basis
 from slackwater.job.file.sections import SparkConfig
 from slackwater.job.store.manifest import Manifest, Record, read_record, write_record
 from slackwater.physical.bill import EVEN, Bill, Item
@@ -23,6 +24,9 @@ FORMAT = 1
 
 REMEMBERED = 300
 """Observations of runs that are kept, the latest ones."""
+
+WARM = 100.0
+"""CPU seconds of a JVM after which most of what a driver does is compiled."""
 
 
 class ObservationRecord(Record):
@@ -72,6 +76,12 @@ class ClusterPrices:
     def counts(self) -> dict[Item, int]:
         """How many observations each factor rests on."""
         return counted_for([*self.trials, *self.runs])
+
+    def factors_by(self, basis: Basis) -> Bill:
+        """The factors for plans whose costs are counted of something; `factors` are those of executors."""
+        if basis is Basis.EXECUTORS:
+            return self.factors
+        return replace(self.factors, fixed=fitted([*self.trials, *self.runs], basis.driver, basis.built_in).fixed)
 
     def refined(self, manifest: Manifest) -> ClusterPrices:
         """With what a run has shown."""
@@ -123,9 +133,17 @@ def learn(file: Path, cluster: str, manifest: Manifest) -> None:
 def observations(manifest: Manifest) -> Iterable[Observation]:
     """What the steps of a run say of prices; one that was done in another way than it was billed has no bill.
 
-    Of the driver they say nothing: what it takes while Spark is new is no matter of plans.
+    Of the driver a run as a whole says something, if Spark was warm when it began: what the driver takes while Spark is
+    new is no matter of plans.
     """
     for step in manifest.steps:
         cpu = step.measured.get("cpu_s")
         if step.bill and not step.skipped and cpu is not None:
             yield Observation(Bill(*step.bill), executors=1e6 * cpu)
+    done = [step for step in manifest.steps if not step.skipped]
+    process, tasks = manifest.total.get("process_cpu_s"), manifest.total.get("cpu_s")
+    if (manifest.total.get("process_cpu_before_s") or 0.0) < WARM or process is None or tasks is None:
+        return
+    if done and all(step.bill for step in done):
+        fixed = sum(Bill(*step.bill).fixed for step in done)
+        yield Observation(Bill(fixed=fixed), driver=1e6 * max(0.0, process / BESIDE - tasks))

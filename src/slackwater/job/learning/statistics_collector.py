@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from slackwater.algebra.schema import Field
 from slackwater.algebra.types import Type
 from slackwater.catalog.statistics import Arrival, Statistics, bringing
 from slackwater.job.file.sections import JobConfig
-from slackwater.job.inputs.batches import SourceCounts, known_counts
+from slackwater.job.inputs.batches import JoinedColumn, SourceCounts, known_counts, known_joins
 from slackwater.job.inputs.counting import Counting, SourceStatistics, is_current, shown
 from slackwater.job.inputs.job_sources import JobSources
 from slackwater.job.inputs.sources import Source
 from slackwater.job.learning.forecasts import whole_cycles
 from slackwater.job.learning.job_statistics import Evidence, evidence, job_statistics
+from slackwater.job.learning.meetings import in_words, meetings, met
 from slackwater.job.learning.row_history import history_of
 from slackwater.job.store.accounts import Phase, charged_to
 from slackwater.job.store.pins import FilePin, listed
@@ -25,6 +26,9 @@ from slackwater.spark.column_counting import is_plain
 
 if TYPE_CHECKING:
     from slackwater.spark.session import Session
+
+WORTH_COUNTING = 10_000.0
+"""Rows of an arrival that are counted in the middle of a cycle: fewer change no plan."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,35 @@ class StatisticsCollector:
         counts = counting.counts(sources, now, self._columns_used(sources))
         whole = {name: counted.whole for name, counted in counts.items()}
         sizes = {name: evidence(source, now[name], cycles, times) for name, source in sources.items()}
-        return job_statistics(sources, sizes, whole, self.config.timeline)
+        return self._with_meetings(job_statistics(sources, sizes, whole, self.config.timeline))
+
+    def _with_meetings(self, statistics: Statistics) -> Statistics:
+        """With what was learned of rows that refer to each other."""
+        learned = meetings(known_joins(self.store), known_counts(self.store))
+        return {name: replace(table, meets=learned.get(name, {})) for name, table in statistics.items()}
+
+    def learns_joins(self, sources: Mapping[str, Source]) -> bool:
+        """Whether it matters by which columns queries join the sources."""
+        return self.given is None and sum(source.changing for source in sources.values()) > 1
+
+    @charged_to(Phase.INPUTS)
+    def learn_from(self, waiting: Mapping[str, Arrival], sources: Mapping[str, Source]) -> list[str]:
+        """Counts what waits for a run, if it tells when rows arrive that refer to each other; says what is new.
+
+        That is the second arrival of a job: from then on something is known. A few rows are not worth it.
+        """
+        joined, counts = known_joins(self.store), known_counts(self.store)
+        if self.given is not None or meetings(joined, counts):
+            return []
+        asked = [each for each in joined if met(each, counts) and _bring_enough(waiting, each)]
+        names = {name for each in asked for name in (each.source, each.other)}
+        if not names:
+            return []
+        own = {name: source for name, source in sources.items() if name in names}
+        now = {name: source.listed() for name, source in own.items()}
+        counts = Counting(self.store, self.session).counts(own, now, self._columns_used(own))
+        learned = meetings(asked, counts)
+        return [in_words(name, column, each) for name, of in learned.items() for column, each in of.items()]
 
     @charged_to(Phase.INPUTS)
     def so_far(self, sources: Mapping[str, Source], arrivals: Mapping[str, tuple[Arrival, ...]]) -> Statistics:
@@ -81,7 +113,7 @@ class StatisticsCollector:
             sizes = {name: Evidence(source.rows(source.listed())) for name, source in sources.items()}
             for name, each in arrivals.items():  # as if it came evenly: only the sum matters for how columns are spread
                 sizes[name] = Evidence(sum(arrival.changes for arrival in each) / self.config.timeline.last)
-            statistics = job_statistics(sources, sizes, counted, self.config.timeline)
+            statistics = self._with_meetings(job_statistics(sources, sizes, counted, self.config.timeline))
         return {n: bringing(table, arrivals[n]) if n in arrivals else table for n, table in statistics.items()}
 
     def _columns_used(self, sources: Mapping[str, Source]) -> dict[str, list[Field]]:
@@ -113,3 +145,8 @@ class StatisticsCollector:
             return False
         used = [column for column, kind in counts.columns.items() if self._names(column) and is_plain(Type.parse(kind))]
         return is_current(counts, listed(path), used, full=full)
+
+
+def _bring_enough(waiting: Mapping[str, Arrival], joined: JoinedColumn) -> bool:
+    brought = [waiting[name].changes if name in waiting else 0.0 for name in (joined.source, joined.other)]
+    return min(brought) > 0.0 and sum(brought) >= WORTH_COUNTING

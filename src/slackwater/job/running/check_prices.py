@@ -10,7 +10,7 @@ compared. So what is said here is the most that is expected, and a run says what
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from slackwater.algebra.schema import Field
 from slackwater.catalog.statistics import Arrival
@@ -20,7 +20,7 @@ from slackwater.job.cycle.planned import Planned
 from slackwater.job.file.sections import Changes, SourceConfig
 from slackwater.job.inputs.promises import is_trusted, promises_of, references_of, trusted
 from slackwater.job.store.column_records import fields_of
-from slackwater.job.store.cycle_record import CycleRecord
+from slackwater.job.store.cycle_record import AssumptionRecord, CycleRecord
 from slackwater.physical.bill import Bill
 from slackwater.physical.calibration import work_in_seconds
 from slackwater.plan.plan import Plan
@@ -69,24 +69,26 @@ class Promised:
     checks: tuple[ExpectedCheck, ...]
     trusted: tuple[str, ...]
     changelogs: tuple[ExpectedChangelog, ...] = ()
+    assumed: tuple[AssumptionRecord, ...] = ()
 
     def lines(self) -> list[str]:
         """In words, for plans and explanations."""
         changelogs = (changelog.line(self.times) for changelog in self.changelogs)
-        return [*changelogs, *(check.line(self.times) for check in self.checks), *self.trusted]
+        assumed = (each.line for each in self.assumed)
+        return [*changelogs, *(check.line(self.times) for check in self.checks), *assumed, *self.trusted]
 
 
 def promised_by(planned: Planned, sources: Mapping[str, SourceConfig]) -> Promised:
     """What sources promise, where the job has just been planned."""
     arrivals = {name: table.arrivals for name, table in planned.statistics.items()}
-    return _promised(sources, planned.columns, arrivals, planned.plan)
+    return replace(_promised(sources, planned.columns, arrivals, planned.plan), assumed=planned.assumed)
 
 
 def promised_in(record: CycleRecord, plan: Plan, sources: Mapping[str, SourceConfig]) -> Promised:
     """What sources promise in a cycle that is under way; what static ones have cost is over."""
     columns = {name: fields_of(source.columns) for name, source in record.sources.items()}
     arrivals = {name: [Arrival(*each) for each in expected] for name, expected in record.expects.items()}
-    return _promised(sources, columns, arrivals, plan)
+    return replace(_promised(sources, columns, arrivals, plan), assumed=record.assumed)
 
 
 def _promised(

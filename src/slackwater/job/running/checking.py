@@ -31,7 +31,7 @@ from slackwater.compile.promise_checks import (
     may_meet,
 )
 from slackwater.compile.views import CHANGE_TYPE, TIMES, quoted_text
-from slackwater.errors import Place, PromiseError
+from slackwater.errors import Place, PromiseError, SlackwaterError
 from slackwater.job.inputs.footers import facts_together, file_facts
 from slackwater.job.inputs.promises import (
     CheckedFile,
@@ -43,6 +43,7 @@ from slackwater.job.inputs.promises import (
     read_checked,
     unchecked,
 )
+from slackwater.job.inputs.references import BrokenAssumption
 from slackwater.job.inputs.sources import Source, reader_options
 from slackwater.job.store.manifest import CHECK, StepRecord, checksum_of
 from slackwater.job.store.pins import FilePin, Pins
@@ -89,8 +90,7 @@ class SourceCheck:
     def facts(self) -> dict[FilePin, Facts]:
         """What the footers of the new files say."""
         asked = {*self.source.config.never_null, CHANGE_TYPE}
-        in_order = {field.name for field in self.source.fields if field.type.text in IN_ORDER} | {CHANGE_TYPE}
-        return {pin: _ordered(file_facts(self.source, pin, asked), in_order) for pin in self.batch.new}
+        return {pin: ordered_facts(self.source, pin, asked) for pin in self.batch.new}
 
     @cached_property
     def _together(self) -> Facts:
@@ -181,6 +181,23 @@ class SourceCheck:
             for pin, facts in self.facts.items()
         )
 
+    def broken(self, rows: Sequence[Offending], session: Session, place: Path) -> SlackwaterError:
+        """Names the source, the promises, rows that break them and the files that those are in."""
+        lines: list[str] = []
+        for promise in dict.fromkeys(row.promise for row in rows):
+            own = [row for row in rows if row.promise is promise]
+            lines += [f"{promise.name}: {row}" for row in own[:MOST_SHOWN]]
+            lines += [f"{promise.name}: and more"] if len(own) > MOST_SHOWN else []
+        files = _files(self, rows, session, place)
+        names = ", ".join(f"`{name}`" for name in dict.fromkeys(row.promise.name for row in rows))
+        told = f" ({_listed(files)})" if len(files) > 1 else ""
+        return PromiseError(
+            f"source `{self.source.name}` breaks what it promises: {names}{told}\n  " + "\n  ".join(lines),
+            place=Place(str(self.source.directory / files[0]) if files else str(self.source.directory)),
+            hint="nothing is committed. Fix the file and accept it with `slackwater repin`; or, if the promise is "
+            "wrong, change the job file (`check: trust` switches the check off)",
+        )
+
     def passed(self) -> CheckedSource | None:
         """The record of the source, once the check has found nothing; None if none is kept."""
         before = (tuple(self.known[pin] for pin in batch) for batch in self.batch.before)
@@ -188,9 +205,11 @@ class SourceCheck:
         return CheckedSource(promises=promises, read_as=read_as, batches=(*before, self.files))
 
 
-def _ordered(facts: Facts, columns: Collection[str]) -> Facts:
-    """Without bounds of columns that Spark does not put in the order of the footers, such as texts with a collation."""
-    return {name: told if name in columns else ColumnFacts(told.nulls) for name, told in facts.items()}
+def ordered_facts(source: Source, pin: FilePin, columns: Collection[str]) -> Facts:
+    """What a footer says, without bounds that Spark does not put in its order, such as of texts with a collation."""
+    in_order = {field.name for field in source.fields if field.type.text in IN_ORDER} | {CHANGE_TYPE}
+    facts = file_facts(source, pin, columns)
+    return {name: told if name in in_order else ColumnFacts(told.nulls) for name, told in facts.items()}
 
 
 def _read_as(source: Source) -> str:
@@ -299,8 +318,9 @@ def run_checks(
         place.rmdir()
     if passed:
         keep_checked(store, {**read_checked(store), **passed})
-    for name, rows in broken.items():
-        raise _error(named[name], rows, session(), place)
+    errors = [named[name].broken(rows, session(), place) for name, rows in broken.items()]
+    for error in sorted(errors, key=lambda each: isinstance(each, BrokenAssumption)):  # promises come first
+        raise error
     return measured
 
 
@@ -314,24 +334,6 @@ def _rows(directory: Path) -> list[dict[str, object]]:
     found = [row for path in sorted(directory.glob("*.parquet")) for row in pq.ParquetFile(path).read().to_pylist()]
     remove(directory)
     return found
-
-
-def _error(check: SourceCheck, rows: Sequence[Offending], session: Session, place: Path) -> PromiseError:
-    """Names the source, the promises, rows that break them and the files that those are in."""
-    lines: list[str] = []
-    for promise in dict.fromkeys(row.promise for row in rows):
-        own = [row for row in rows if row.promise is promise]
-        lines += [f"{promise.name}: {row}" for row in own[:MOST_SHOWN]]
-        lines += [f"{promise.name}: and more"] if len(own) > MOST_SHOWN else []
-    files = _files(check, rows, session, place)
-    names = ", ".join(f"`{name}`" for name in dict.fromkeys(row.promise.name for row in rows))
-    told = f" ({_listed(files)})" if len(files) > 1 else ""
-    return PromiseError(
-        f"source `{check.source.name}` breaks what it promises: {names}{told}\n  " + "\n  ".join(lines),
-        place=Place(str(check.source.directory / files[0]) if files else str(check.source.directory)),
-        hint="nothing is committed. Fix the file and accept it with `slackwater repin`; or, if the promise is wrong, "
-        "change the job file (`check: trust` switches the check off)",
-    )
 
 
 def _files(check: SourceCheck, rows: Sequence[Offending], session: Session, place: Path) -> list[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from slackwater.errors import SlackwaterError, StateError, UserError, counted
 from slackwater.job.cycle.cycles import Cycles
 from slackwater.job.cycle.turns import Turn
+from slackwater.job.inputs.references import BrokenAssumption
 from slackwater.job.inputs.run_inputs import files_of, pinned_inputs
 from slackwater.job.learning.prices import cluster_of, learn
 from slackwater.job.running.after_run import is_to_be_verified, refuse_differing, verify_run
@@ -132,6 +133,8 @@ class Execution:
             self._say_lost(work, progress)
             try:
                 return execute(work, lambda: self.cycles.session(cycle), progress)
+            except BrokenAssumption as broken:
+                self.cycles.give_up(cycle, committed, broken, progress.note)
             except (SlackwaterError, OSError) as error:
                 self.cycles.store.lock.check()  # who lost the lock may find its files gone: then that is the reason
                 damaged = damaged_states(work) - suspect if isinstance(error, UserError) else None

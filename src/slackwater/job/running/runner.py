@@ -170,7 +170,7 @@ def _compute(
     after = jvm_cpu_seconds(spark)
     total = sum(measured.values(), NOTHING).to_json()
     process = after - before if before is not None and after is not None else None
-    return measured, {**total, "process_cpu_s": process}
+    return measured, {**total, "process_cpu_s": process, "process_cpu_before_s": before}
 
 
 def _check(work: RunWork, session: Callable[[], Session], progress: Progress | None = None) -> dict[str, Measured]:

@@ -118,6 +118,9 @@ class Meter:
     @contextmanager
     def charging(self, phase: Phase) -> Iterator[None]:
         """What is taken in the block is charged to a phase, but for blocks within."""
+        if phase is self._phase:
+            yield
+            return
         around = self.turn_to(phase)
         try:
             yield

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from slackwater.errors import Place, StateError
 from slackwater.job.store.column_records import Columns
-from slackwater.job.store.cycle_record import CycleRecord, PinsRecord, RevisionRecord
+from slackwater.job.store.cycle_record import AssumptionRecord, CycleRecord, PinsRecord, RevisionRecord
 from slackwater.job.store.disk import write_text
 from slackwater.job.store.lock import JobLock
 from slackwater.job.store.manifest import Manifest, Model, checksum_of, now, read_record, told_apart, write_record
@@ -96,9 +96,12 @@ class Cycle:
         fingerprint: dict[str, str],
         answers: Mapping[str, Columns] | None = None,
         pinned: Mapping[str, str] | None = None,
+        assumed: tuple[AssumptionRecord, ...] | None = None,
     ) -> None:
         """Puts a new plan for the rest in force, maybe with other answers: by the record, replaced by one rename."""
         record = self.record()
+        if assumed is not None:
+            record = record.model_copy(update={"assumed": assumed})
         if answers is not None:
             only, named = told_apart(answers)
             record = record.model_copy(update={"outputs": only or (), "queries": named})

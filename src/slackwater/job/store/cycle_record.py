@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from pydantic import Field
 
+from slackwater.algebra.schema import KeyReference
 from slackwater.job.store.column_records import Columns
 from slackwater.job.store.manifest import Record
 from slackwater.job.store.pins import FilePin
@@ -38,6 +39,34 @@ class RevisionRecord(Record):
     cost: float | None = None
     """What the rest costs by the plan, and what it would have cost without it, where both could be priced."""
     static_cost: float | None = None
+    by_text: dict[str, str] = Field(default={})
+    """The queries that are computed by their texts from here on, each with the reason."""
+
+
+class AssumptionRecord(Record):
+    """What a plan assumes of rows that arrive together, from how many arrivals; `broken` is the run that was without.
+
+    From that run on nothing is planned by it.
+    """
+
+    source: str
+    columns: tuple[str, ...]
+    other: str
+    key: tuple[str, ...]
+    arrivals: int
+    broken: int | None = None
+
+    @property
+    def reference(self) -> KeyReference:
+        return KeyReference(self.columns, self.other, self.key)
+
+    @property
+    def line(self) -> str:
+        """In words, for plans and explanations."""
+        what = f"source `{self.source}`: with {self.other} ({', '.join(self.columns)})"
+        if self.broken is not None:
+            return f"{what} was assumed, and did not hold at run {self.broken}"
+        return f"{what} assumed, as in all {self.arrivals} arrivals so far; checked at each run"
 
 
 class CycleRecord(Record):
@@ -65,9 +94,22 @@ class CycleRecord(Record):
     pinned: dict[str, str] = Field(default={})
     """The values of calls that depend on the moment or the session, as literals, where a query has any."""
     expected: Expected = Field(default={})
+    by_text: dict[str, str] = Field(default={})
+    """The queries that the first plan computes by their texts, each with the reason."""
+    assumed: tuple[AssumptionRecord, ...] = ()
     revisions: tuple[RevisionRecord, ...] = ()
     fence: int = 0
     """The number of the lock under which it was written."""
+
+    @property
+    def by_text_now(self) -> dict[str, str]:
+        """The queries that the plan in force computes by their texts, each with the reason."""
+        return self.revisions[-1].by_text if self.revisions else self.by_text
+
+    @property
+    def assumptions(self) -> tuple[tuple[str, KeyReference], ...]:
+        """What the plan in force assumes, by source."""
+        return tuple((each.source, each.reference) for each in self.assumed if each.broken is None)
 
     @property
     def answers(self) -> dict[str, Columns]:

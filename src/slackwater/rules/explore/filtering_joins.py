@@ -16,7 +16,7 @@ from slackwater.algebra.scalar import (
 from slackwater.algebra.schema import Column
 from slackwater.rules.declare import explores
 from slackwater.rules.match import Match
-from slackwater.rules.rewrite.shapes import narrowed
+from slackwater.rules.signed import keeping
 
 KEEPS_LEFT_ROWS = (JoinKind.SEMI, JoinKind.ANTI, JoinKind.LEFT)
 
@@ -24,7 +24,7 @@ KEEPS_LEFT_ROWS = (JoinKind.SEMI, JoinKind.ANTI, JoinKind.LEFT)
 def _inner_below(match: Match, leaf: Relation) -> Join | None:
     """The inner join of an input, below a projection that only drops columns, if any."""
     seen = match.seen_through(leaf)
-    if isinstance(seen, Project) and all(scalar.column == column for column, scalar in seen.items):
+    if isinstance(seen, Project) and seen.narrows:
         seen = match.seen_through(seen.input)
     return seen if isinstance(seen, Join) and seen.kind is JoinKind.INNER else None
 
@@ -66,7 +66,7 @@ def semi_join_as_inner_join(_: Match, node: Join) -> Iterator[Relation]:
     if not keys:
         return
     unique = tuple(dict.fromkeys(keys))
-    partners = Aggregate(narrowed(node.right, unique), unique, ())
+    partners = Aggregate(keeping(node.right, unique), unique, ())
     yield Join(JoinKind.INNER, node.left, partners, node.condition)
 
 
@@ -101,7 +101,7 @@ def semi_join_before_aggregate(match: Match, node: Join) -> Iterator[Relation]:
         meet = [(keys[a], b) for pair in pairs for a, b in (pair, pair[::-1]) if a in keys and b in theirs]
         if not meet or isinstance(match.seen_through(aggregate.input), Join):
             continue
-        partners = narrowed(other, tuple(dict.fromkeys(b for _, b in meet)))
+        partners = keeping(other, tuple(dict.fromkeys(b for _, b in meet)))
         if set(partners.columns) & set(aggregate.input.columns):
             continue  # both read one shared relation; its columns would occur twice
         condition = conjunction(equality(reference(a), reference(b)) for a, b in meet)

@@ -134,7 +134,8 @@ def _top(match: Match) -> Join | None:
     projected = bool(readers) and isinstance(readers[0][1], Project)
     due = readers[0] == (match.group, node) if through else len(readers) > 1 or not projected
     # If an outer join among the leaves can be moved above all inner joins, these are reordered without it.
-    return top if due and not match.memo[leaf.group].inner_joins_moved else None
+    moved = any(match.memo[group].inner_joins_moved for group in (match.group, leaf.group))
+    return top if due and not moved else None
 
 
 class _Orders:

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from hashlib import blake2s
 
-from slackwater.algebra import types as t
 from slackwater.algebra.predicates import equality_sides
 from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, JoinKind, Project, Relation, Union
-from slackwater.algebra.scalar import Scalar, call, cast, conjunction, conjuncts, literal, reference
-from slackwater.algebra.schema import Column, ColumnId
+from slackwater.algebra.scalar import Scalar, call, conjunction, conjuncts, literal, reference, typed
+from slackwater.algebra.schema import Column
 from slackwater.rules.declare import explores
 from slackwater.rules.match import Match
+from slackwater.rules.rewrite.shapes import derived
 from slackwater.time.forms import GroupLeaf
 
 _MERGED_BY = {"sum": "sum", "count": "sum", "min": "min", "max": "max"}
 _OF_NULLS = frozenset(("sum", "count", "min", "max", "avg"))
-
-
-def _early(column: Column, meaning: str, kind: t.Type) -> Column:
-    digest = blake2s(f"{column.id}|{meaning}".encode(), digest_size=5).hexdigest()
-    return Column(ColumnId(f"early:{digest}"), column.name, kind)
 
 
 def in_two_steps(
@@ -31,14 +25,14 @@ def in_two_steps(
     late: list[tuple[Column, AggregateCall]] = []
     restored: list[tuple[Column, Scalar]] = [(key, reference(key)) for key in keys]
     for column, measure in calls:
-        part = _early(column, f"{tag}:part", measure.type)
-        whole = _early(column, f"{tag}:whole", measure.type)
+        part = derived(column, f"{tag}:part", measure.type, "early")
+        whole = derived(column, f"{tag}:whole", measure.type, "early")
         early.append((part, measure))
         late.append((whole, AggregateCall(_MERGED_BY[measure.function], (reference(part),), measure.type)))
         value = reference(whole)
         if measure.function == "count":
             value = call("coalesce", value, literal(0))
-        restored.append((column, cast(value, column.type) if column.type.is_known else value))
+        restored.append((column, typed(value, column.type)))
     return early, late, restored
 
 
@@ -116,7 +110,8 @@ def aggregate_before_outer_join(match: Match, node: Aggregate) -> Iterator[Relat
     if met is None or not all(is_padded_to_null(measure, right) for _, measure in calls):
         return
     rows = Filter(right, conjunction(own)) if own else right
-    parts = [(_early(c, f"beside {join.condition.text}", measure.type), measure) for c, measure in calls]
+    beside = f"beside {join.condition.text}"
+    parts = [(derived(c, beside, measure.type, "early"), measure) for c, measure in calls]
     grouped = Aggregate(rows, met, tuple(parts))
     equal = conjunction(p for p in conjuncts(join.condition) if p not in own)
     items: list[tuple[Column, Scalar]] = [
@@ -126,7 +121,7 @@ def aggregate_before_outer_join(match: Match, node: Aggregate) -> Iterator[Relat
         value = reference(part)
         if measure.function in ("count", "count_if"):
             value = call("coalesce", value, literal(0 if measure.arguments else 1))
-        items.append((column, cast(value, column.type) if column.type.is_known else value))
+        items.append((column, typed(value, column.type)))
     yield Project(Join(JoinKind.LEFT, left, grouped, equal), tuple(items))
 
 
@@ -177,7 +172,7 @@ def distinct_arguments_first(_: Match, node: Aggregate) -> Iterator[Relation]:
     column = value.column
     below: Relation = node.input
     if column is None:
-        column = _early(node.calls[0][0], f"value {value.text}", value.type)
+        column = derived(node.calls[0][0], f"value {value.text}", value.type, "early")
         below = Project(below, (*((c, reference(c)) for c in below.columns), (column, value)))
     if column in node.keys:
         return

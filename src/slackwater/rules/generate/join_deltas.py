@@ -16,11 +16,14 @@ from slackwater.rules.signed import joined_deltas, negated, padded, plain
 from slackwater.time.forms import Kind
 
 
+def left_terms(goal: Goal, kind: JoinKind, left: Relation, right: Relation, condition: Scalar) -> list[Relation]:
+    """ΔL joined with R'; nothing if L does not change."""
+    return [Join(kind, goal.delta(left), goal.new(right), condition)] if goal.moves(left) else []
+
+
 def inner_terms(goal: Goal, left: Relation, right: Relation, condition: Scalar) -> list[Relation]:
     """ΔL ⋈ R' and L ⋈ ΔR, for the sides that change."""
-    terms: list[Relation] = []
-    if goal.moves(left):
-        terms.append(Join(JoinKind.INNER, goal.delta(left), goal.new(right), condition))
+    terms = left_terms(goal, JoinKind.INNER, left, right, condition)
     if goal.moves(right):
         terms.append(Join(JoinKind.INNER, goal.old(left), goal.delta(right), condition))
     return terms
@@ -28,21 +31,21 @@ def inner_terms(goal: Goal, left: Relation, right: Relation, condition: Scalar) 
 
 def _outer_terms(goal: Goal, left: Relation, right: Relation, condition: Scalar) -> list[Relation]:
     """ΔL ⟕ R'; and for old left rows, the pairs with the right delta and the change of their padding."""
-    terms: list[Relation] = []
-    if goal.moves(left):
-        terms.append(Join(JoinKind.LEFT, goal.delta(left), goal.new(right), condition))
-    if goal.moves(right):
-        terms.append(Join(JoinKind.INNER, goal.old(left), goal.delta(right), condition))
-        terms += [padded(term, right.columns) for term in _decided_terms(goal, left, right, condition)]
-    return terms
+    terms = left_terms(goal, JoinKind.LEFT, left, right, condition)
+    return terms + _old_rows_of_outer(goal, left, right, condition)
+
+
+def _old_rows_of_outer(goal: Goal, left: Relation, right: Relation, condition: Scalar) -> list[Relation]:
+    if not goal.moves(right):
+        return []
+    pairs = Join(JoinKind.INNER, goal.old(left), goal.delta(right), condition)
+    return [pairs, *(padded(term, right.columns) for term in _decided_terms(goal, left, right, condition))]
 
 
 def anti_terms(goal: Goal, left: Relation, right: Relation, condition: Scalar) -> list[Relation]:
     """ΔL ▷ R', and the old left rows that gain or lose their partners by the right delta."""
-    terms: list[Relation] = []
-    if goal.moves(left):
-        terms.append(Join(JoinKind.ANTI, goal.delta(left), goal.new(right), condition))
-    return terms + _decided_terms(goal, left, right, condition)
+    gained_or_lost = _decided_terms(goal, left, right, condition)
+    return left_terms(goal, JoinKind.ANTI, left, right, condition) + gained_or_lost
 
 
 def _decided_terms(goal: Goal, left: Relation, right: Relation, condition: Scalar) -> list[Relation]:
@@ -91,18 +94,24 @@ def delta_of_semi_join(goal: Goal, node: Join) -> Iterator[Found]:
     """
     if node.kind is not JoinKind.SEMI:
         return
-    left, right = node.left, node.right
-    terms: list[Relation] = []
-    if goal.moves(left):
-        terms.append(Join(JoinKind.SEMI, goal.delta(left), goal.new(right), node.condition))
-    if goal.moves(right):
-        near = Join(JoinKind.SEMI, goal.old(left), plain(goal.delta(right)), node.condition)
-        if goal.retracts(right):
-            terms.append(Join(JoinKind.SEMI, near, goal.new(right), node.condition))
-            terms.append(negated(Join(JoinKind.SEMI, near, goal.old(right), node.condition)))
-        else:
-            terms.append(Join(JoinKind.ANTI, near, goal.old(right), node.condition))
-    yield terms
+    terms = left_terms(goal, JoinKind.SEMI, node.left, node.right, node.condition)
+    yield terms + _old_rows_of_semi(goal, node.left, node.right, node.condition)
+
+
+def _old_rows_of_semi(goal: Goal, left: Relation, right: Relation, condition: Scalar) -> list[Relation]:
+    if not goal.moves(right):
+        return []
+    near = Join(JoinKind.SEMI, goal.old(left), plain(goal.delta(right)), condition)
+    if not goal.retracts(right):
+        return [Join(JoinKind.ANTI, near, goal.old(right), condition)]
+    gone = negated(Join(JoinKind.SEMI, near, goal.old(right), condition))
+    return [Join(JoinKind.SEMI, near, goal.new(right), condition), gone]
+
+
+def changes_of_old_rows(goal: Goal, node: Join) -> list[Relation]:
+    """What a change on the right does to the old rows on the left, in an outer, semi or anti join."""
+    of_kind = {JoinKind.LEFT: _old_rows_of_outer, JoinKind.SEMI: _old_rows_of_semi, JoinKind.ANTI: _decided_terms}
+    return of_kind[node.kind](goal, node.left, node.right, node.condition)
 
 
 @generates(Kind.DELTA, of=Join)

@@ -16,6 +16,7 @@ from slackwater.algebra.scalar import Scalar, conjunction, conjuncts, equality, 
 from slackwater.algebra.schema import Column
 from slackwater.algebra.types import keeps_apart
 from slackwater.rules.declare import generates
+from slackwater.rules.generate.join_deltas import left_terms
 from slackwater.rules.goal import Goal, leaf_of
 from slackwater.rules.rule import Found
 from slackwater.rules.signed import negated, padded
@@ -103,10 +104,7 @@ def anti_join_of_arrivals(goal: Goal, node: Join) -> Iterator[Found]:
     kept: Relation = goal.memo.snapshot(goal.form.group, goal.form.since)
     if goal.moves(right):
         kept = Join(JoinKind.ANTI, kept, goal.delta(right), node.condition)
-    terms = [kept]
-    if goal.moves(left):
-        terms.append(Join(JoinKind.ANTI, goal.delta(left), goal.new(right), node.condition))
-    yield terms
+    yield [kept, *left_terms(goal, JoinKind.ANTI, left, right, node.condition)]
 
 
 @generates(Kind.DELTA, of=Join, methods=("maintain",))
@@ -123,10 +121,8 @@ def delta_of_inner_join_by_key(goal: Goal, node: Join) -> Iterator[Found]:
         waiting = _still_waiting(goal, side, others, node.condition)
         if waiting is None:
             continue
-        terms: list[Relation] = [Join(JoinKind.INNER, waiting, goal.delta(side), node.condition)]
-        if goal.moves(others):
-            terms.append(Join(JoinKind.INNER, goal.delta(others), goal.new(side), node.condition))
-        yield terms
+        met = Join(JoinKind.INNER, waiting, goal.delta(side), node.condition)
+        yield [met, *left_terms(goal, JoinKind.INNER, others, side, node.condition)]
 
 
 @generates(Kind.DELTA, of=Join, methods=("maintain",))
@@ -142,13 +138,11 @@ def delta_of_left_outer_join_by_key(goal: Goal, node: Join) -> Iterator[Found]:
     if waiting is None:
         return
     change = goal.delta(right)
-    terms: list[Relation] = [
+    yield [
         Join(JoinKind.INNER, waiting, change, node.condition),
         padded(negated(Join(JoinKind.SEMI, waiting, change, node.condition)), right.columns),
+        *left_terms(goal, JoinKind.LEFT, left, right, node.condition),
     ]
-    if goal.moves(left):
-        terms.append(Join(JoinKind.LEFT, goal.delta(left), goal.new(right), node.condition))
-    yield terms
 
 
 RULES = (anti_join_of_arrivals, delta_of_inner_join_by_key, delta_of_left_outer_join_by_key)

@@ -59,12 +59,11 @@ def delta_of_union(goal: Goal, node: Union) -> Iterator[Found]:
     over a union.                                                                         [Griffin & Libkin 95]
     """
     terms: list[Relation] = []
-    for branch, sources in zip(node.branches, node.sources, strict=True):
+    for number, branch in enumerate(node.branches):
         if goal.moves(branch):
             change = goal.delta(branch)
             weight = ((WEIGHT, reference(WEIGHT)),) if change.signed else ()
-            named = tuple((name, reference(s)) for name, s in zip(node.names, sources, strict=True))
-            terms.append(Project(change, (*named, *weight)))
+            terms.append(Project(change, (*node.named(number), *weight)))
     yield terms
 
 

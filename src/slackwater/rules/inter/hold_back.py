@@ -22,7 +22,6 @@ from slackwater.algebra.relation import (
     Scan,
     Union,
 )
-from slackwater.algebra.scalar import reference
 from slackwater.rules.declare import relates
 from slackwater.rules.goal import Goal, leaf_of
 from slackwater.rules.rule import Found
@@ -105,12 +104,8 @@ def completion_of_union(goal: Goal, node: Union) -> Iterator[Found]:
 
     Branch by branch; one that does not change was complete before, and has no term.
     """
-    terms: list[Relation] = []
-    for branch, sources in zip(node.branches, node.sources, strict=True):
-        if goal.moves(branch):
-            named = tuple((name, reference(s)) for name, s in zip(node.names, sources, strict=True))
-            terms.append(Project(goal.completion(branch), named))
-    yield terms
+    moving = [(number, branch) for number, branch in enumerate(node.branches) if goal.moves(branch)]
+    yield [Project(goal.completion(branch), node.named(number)) for number, branch in moving]
 
 
 def _inner_terms(goal: Goal, node: Join) -> list[Relation]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from slackwater.algebra.normal_form import BLOCK_JOINS, Block, Term, is_part_of_block, narrows
+from slackwater.algebra.normal_form import BLOCK_JOINS, Block, Term, is_part_of_block
 from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, JoinKind, Project, Relation
 from slackwater.algebra.scalar import (
     Scalar,
@@ -46,7 +46,7 @@ def _block(memo: Memo, node: Relation) -> Relation:
 def _expanded(memo: Memo, leaf: Relation) -> Relation:
     assert isinstance(leaf, GroupLeaf)
     first = memo[leaf.group].expressions[0]
-    if not isinstance(first, Join) and not (isinstance(first, Project) and narrows(first)):
+    if not isinstance(first, Join) and not (isinstance(first, Project) and first.narrows):
         return leaf
     tree = _block(memo, first)
     outer = (JoinKind.LEFT, JoinKind.FULL)
@@ -127,7 +127,7 @@ def _is_inside(memo: Memo, group: GroupId) -> bool:
         match node:
             case Join(kind=kind) if kind in BLOCK_JOINS:
                 return True
-            case Project() if narrows(node) and _is_inside(memo, reader):
+            case Project() if node.narrows and _is_inside(memo, reader):
                 return True
     return False
 

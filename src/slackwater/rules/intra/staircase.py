@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from slackwater.algebra.relation import Aggregate, Join, Project, Relation
 from slackwater.memo.group import RuleFlags
 from slackwater.rules.declare import converts
-from slackwater.rules.goal import Goal
+from slackwater.rules.goal import Goal, leaf_of
 from slackwater.rules.intra.merges import merged, merged_partials
 from slackwater.rules.rule import Found
 from slackwater.time.forms import GroupLeaf, Kind
@@ -37,13 +37,22 @@ def _before(goal: Goal) -> Iterator[Mask]:
         yield from (before for before, after in steps if after == goal.form.until)
 
 
-def _is_joined(goal: Goal) -> bool:
-    """Whether a relation is a join, maybe in several join orders and with projections that drop columns."""
+def _joins_changing_tables(goal: Goal) -> bool:
+    """Whether a relation joins two inputs with different changing tables, in some order, below dropped columns.
+
+    A join with a static side passes the steps of its other side on, like a filter; and if both sides change with the
+    same table, a step is no simpler than the whole.
+    """
     nodes = goal.group.expressions
-    if any(isinstance(node, Join) for node in nodes):
-        return True
     below = [node.input for node in nodes if isinstance(node, Project) and isinstance(node.input, GroupLeaf)]
-    return sum(isinstance(goal.memo[leaf.group].expressions[0], Join) for leaf in below) > 1
+    projected = [first for leaf in below if isinstance(first := goal.memo[leaf.group].expressions[0], Join)]
+    joins = [*(node for node in nodes if isinstance(node, Join)), *(projected if len(projected) > 1 else ())]
+    return any(_reads_different_tables(goal, join) for join in joins)
+
+
+def _reads_different_tables(goal: Goal, join: Join) -> bool:
+    left, right = (goal.memo[leaf_of(side).group].tables for side in join.inputs)
+    return bool(left and right) and not left & right
 
 
 @converts(Kind.DELTA, methods=METHODS, flags=RuleFlags(sums_own_deltas=True))
@@ -51,10 +60,10 @@ def delta_one_table_at_a_time(goal: Goal, _: Relation) -> Iterator[Found]:
     """ΔR  =  Σ ΔR(v → v + t)      t: the changing tables below R, one after the other; v: those before t
 
     Every law of deltas holds between any two versions, so the steps of any staircase add up to the whole delta. The
-    order of tables is the same for all relations, so that a view has the same steps as the query. Only for joins: the
-    operators above them pass deltas on.                                               [Ahmad et al. 2012]
+    order of tables is the same for all relations, so that a view has the same steps as the query. Only for joins of
+    changing tables: the operators above them pass deltas on.                          [Ahmad et al. 2012]
     """
-    if (goal.form.since ^ goal.form.until).bit_count() > 1 and _is_joined(goal):
+    if (goal.form.since ^ goal.form.until).bit_count() > 1 and _joins_changing_tables(goal):
         steps = _staircase(goal.form.since, goal.form.until)
         yield [goal.memo.delta(goal.form.group, *step) for step in steps]
 
@@ -66,7 +75,7 @@ def merge_delta_of_one_table(goal: Goal, _: Relation) -> Iterator[Found]:
     A view that a step of another table joins is maintained along the same staircase, so it exists at each version
     between. The last step is `merge_delta`. Not for versions off the staircase.        [Ahmad et al. 2012]
     """
-    if _is_joined(goal):
+    if _joins_changing_tables(goal):
         for before in _before(goal):
             yield merged(goal, before)
 

@@ -4,28 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from slackwater.algebra.relation import (
-    Aggregate,
-    Expand,
-    Filter,
-    Generate,
-    Join,
-    JoinKind,
-    Limit,
-    Project,
-    Relation,
-    Union,
-    Values,
-    Window,
-)
-from slackwater.algebra.scalar import NULL, Scalar, cast, reference
-from slackwater.algebra.schema import Column
+from slackwater.algebra.relation import Aggregate, Join, JoinKind, Project, Relation, Union, Values
 from slackwater.rules.declare import normalizes
+from slackwater.rules.signed import padded
 from slackwater.rules.written import Written
-
-
-def is_empty(relation: Relation) -> bool:
-    return isinstance(relation, Values) and not relation.rows
 
 
 def _nothing(relation: Relation) -> Relation:
@@ -40,53 +22,34 @@ def propagate_empty(_: Written, relation: Relation) -> Relation | None:
     keys: it has one row even over an empty input.
     """
     match relation:
-        case Filter() | Project() | Window() | Limit() | Expand() | Generate():
-            return _nothing(relation) if is_empty(relation.input) else None
-        case Aggregate():
-            return _nothing(relation) if relation.keys and is_empty(relation.input) else None
         case Join():
             return _empty_join(relation)
         case Union():
             return _without_empty_branches(relation)
-        case _:
+        case Aggregate() if relation.is_global:
             return None
+        case _:
+            return _nothing(relation) if relation.inputs[0].is_empty else None
 
 
 def _empty_join(join: Join) -> Relation | None:
-    left, right = is_empty(join.left), is_empty(join.right)
-    match join.kind:
-        case JoinKind.INNER | JoinKind.SEMI:
-            return _nothing(join) if left or right else None
-        case JoinKind.ANTI:
-            return _nothing(join) if left else join.left if right else None
-        case JoinKind.LEFT:
-            return _nothing(join) if left else _padded(join.left, join.right) if right else None
-        case JoinKind.FULL:
-            if left and right:
-                return _nothing(join)
-            return _padded(join.left, join.right) if right else _padded(join.right, join.left) if left else None
-
-
-def _padded(kept: Relation, missing: Relation) -> Relation:
-    def null(column: Column) -> Scalar:
-        return cast(NULL, column.type) if column.type.is_known else NULL
-
-    return Project(kept, (*((c, reference(c)) for c in kept.columns), *((c, null(c)) for c in missing.columns)))
+    left, right = join.left.is_empty, join.right.is_empty
+    if (left and (right or join.kind is not JoinKind.FULL)) or (right and join.kind in (JoinKind.INNER, JoinKind.SEMI)):
+        return _nothing(join)
+    if right:
+        return join.left if join.kind is JoinKind.ANTI else padded(join.left, join.right.columns)
+    return padded(join.right, join.left.columns) if left else None
 
 
 def _without_empty_branches(union: Union) -> Relation | None:
-    kept = [i for i, branch in enumerate(union.branches) if not is_empty(branch)]
+    kept = [i for i, branch in enumerate(union.branches) if not branch.is_empty]
     # An empty branch still determines the type of a column.
     if len(kept) == len(union.branches) or union.exact != frozenset(union.names):
         return None
     if not kept:
         return _nothing(union)
     if len(kept) == 1:
-        sources = union.sources[kept[0]]
-        return Project(
-            union.branches[kept[0]],
-            tuple((name, reference(c)) for name, c in zip(union.names, sources, strict=True)),
-        )
+        return Project(union.branches[kept[0]], union.named(kept[0]))
     return replace(
         union, branches=tuple(union.branches[i] for i in kept), sources=tuple(union.sources[i] for i in kept)
     )

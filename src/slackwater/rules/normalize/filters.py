@@ -5,7 +5,7 @@ A conjunct that is random or can raise an error stays where it was written: lowe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from slackwater.algebra.fold import is_never_true
@@ -18,6 +18,7 @@ from slackwater.algebra.relation import (
     JoinKind,
     Project,
     Relation,
+    Unary,
     Union,
     Values,
     Window,
@@ -34,19 +35,19 @@ def filtered(relation: Relation, parts: Iterable[Scalar]) -> Relation:
     return relation if predicate == TRUE else Filter(relation, predicate)
 
 
-def may_move(part: Scalar) -> bool:
-    """Whether a conjunct gives the same result for a row wherever it is evaluated."""
-    return not part.is_random and not part.can_raise
-
-
 def split(predicate: Scalar, columns: Iterable[Column]) -> tuple[list[Scalar], list[Scalar]]:
     """The conjuncts that may move to a relation with these columns, and the rest."""
     available = frozenset(columns)
     moving: list[Scalar] = []
     staying: list[Scalar] = []
     for part in conjuncts(predicate):
-        (moving if part.columns <= available and may_move(part) else staying).append(part)
+        (moving if part.columns <= available and part.may_move else staying).append(part)
     return moving, staying
+
+
+def _pushed(below: Unary, moving: Sequence[Scalar], staying: Sequence[Scalar]) -> Relation | None:
+    """The operator over its filtered input, with the other conjuncts above it; None if none moves."""
+    return filtered(below.with_inputs(filtered(below.input, moving)), staying) if moving else None
 
 
 @normalizes(Filter)
@@ -74,7 +75,7 @@ def merge_filters(_: Written, relation: Filter) -> Relation | None:
     Not if p can raise an error: q may have removed the rows for which it does.
     """
     assert isinstance(relation.input, Filter)
-    if not may_move(relation.predicate):
+    if not relation.predicate.may_move:
         return None
     below = relation.input
     return Filter(below.input, conjunction((*conjuncts(below.predicate), *conjuncts(relation.predicate))))
@@ -92,10 +93,8 @@ def push_filter_below_project(_: Written, relation: Filter) -> Relation | None:
     staying: list[Scalar] = []
     for part in conjuncts(relation.predicate):
         meant = part.substitute(project.definitions)
-        (moving.append(meant) if may_move(meant) and may_move(part) else staying.append(part))
-    if not moving:
-        return None
-    return filtered(replace(project, input=filtered(project.input, moving)), staying)
+        (moving.append(meant) if meant.may_move and part.may_move else staying.append(part))
+    return _pushed(project, moving, staying)
 
 
 @normalizes(Filter, over=Join)
@@ -132,9 +131,7 @@ def push_filter_below_aggregate(_: Written, relation: Filter) -> Relation | None
     aggregate = relation.input
     moving, staying = split(relation.predicate, aggregate.keys)
     moving, constant = [p for p in moving if p.columns], [p for p in moving if not p.columns]
-    if not moving:
-        return None
-    return filtered(replace(aggregate, input=filtered(aggregate.input, moving)), (*constant, *staying))
+    return _pushed(aggregate, moving, (*constant, *staying))
 
 
 @normalizes(Filter, over=Window)
@@ -147,10 +144,7 @@ def push_filter_below_window(_: Written, relation: Filter) -> Relation | None:
     assert isinstance(relation.input, Window)
     window = relation.input
     common = frozenset(window.input.columns).intersection(*(call.partition for _, call in window.calls))
-    moving, staying = split(relation.predicate, common)
-    if not moving:
-        return None
-    return filtered(replace(window, input=filtered(window.input, moving)), staying)
+    return _pushed(window, *split(relation.predicate, common))
 
 
 @normalizes(Filter, over=Union)
@@ -180,10 +174,13 @@ def push_filter_below_row_copies(_: Written, relation: Filter) -> Relation | Non
     """
     below = relation.input
     assert isinstance(below, (Expand, Generate))
-    moving, staying = split(relation.predicate, below.input.columns)
-    if not moving:
-        return None
-    return filtered(replace(below, input=filtered(below.input, moving)), staying)
+    return _pushed(below, *split(relation.predicate, below.input.columns))
+
+
+def _reading(parts: Iterable[Scalar], side: Relation) -> tuple[list[Scalar], list[Scalar]]:
+    """The conjuncts that read one side and may move there, and the rest; constants are part of the rest."""
+    moving, staying = split(conjunction(parts), side.columns)
+    return [p for p in moving if p.columns], [*staying, *(p for p in moving if not p.columns)]
 
 
 @normalizes(Join)
@@ -197,13 +194,9 @@ def push_join_condition(_: Written, relation: Join) -> Relation | None:
     right: list[Scalar] = []
     rest = list(conjuncts(relation.condition))
     if relation.kind in (JoinKind.INNER, JoinKind.SEMI):
-        left, rest = split(conjunction(rest), relation.left.columns)
-        left, constant = [p for p in left if p.columns], [p for p in left if not p.columns]
-        rest += constant
+        left, rest = _reading(rest, relation.left)
     if relation.kind is not JoinKind.FULL:
-        right, rest = split(conjunction(rest), relation.right.columns)
-        right, constant = [p for p in right if p.columns], [p for p in right if not p.columns]
-        rest += constant
+        right, rest = _reading(rest, relation.right)
     if not (left or right):
         return None
     return Join(relation.kind, filtered(relation.left, left), filtered(relation.right, right), conjunction(rest))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from slackwater.algebra.fold import simplify
 from slackwater.algebra.nullability import never_null
+from slackwater.algebra.once import once
 from slackwater.algebra.predicates import column_equality, is_null_test
 from slackwater.algebra.properties import properties
 from slackwater.algebra.relation import (
@@ -26,7 +27,7 @@ from slackwater.algebra.relation import (
 from slackwater.algebra.scalar import FALSE, Scalar, conjunction, conjuncts, disjunction, disjuncts
 from slackwater.algebra.schema import Column
 from slackwater.rules.declare import normalizes
-from slackwater.rules.normalize.filters import filtered, may_move
+from slackwater.rules.normalize.filters import filtered
 from slackwater.rules.written import Written
 
 
@@ -56,13 +57,10 @@ def holds(part: Scalar, relation: Relation) -> bool:
             return False
 
 
+@once
 def constraints(relation: Relation) -> frozenset[Scalar]:
     """Conjuncts known to hold for every row; cached on the relation."""
-    parts = relation.__dict__.get("_constraints")
-    if not isinstance(parts, frozenset):
-        parts = frozenset(_constraints(relation))
-        relation.__dict__["_constraints"] = parts
-    return parts
+    return frozenset(_constraints(relation))
 
 
 def _constraints(relation: Relation) -> Iterable[Scalar]:
@@ -104,7 +102,7 @@ def _implied(other_side: frozenset[Scalar], names: dict[Column, Column], target:
     """The other side's constraints in terms of this side, without those that hold already."""
     implied = []
     for part in sorted(other_side, key=lambda p: p.text):
-        if part.columns and part.columns <= names.keys() and may_move(part) and not column_equality(part):
+        if part.columns and part.columns <= names.keys() and part.may_move and not column_equality(part):
             moved = part.rename(names)
             if not holds(moved, target):
                 implied.append(moved)
@@ -142,7 +140,7 @@ def _side_of(predicate: Scalar, side: Relation) -> Scalar | None:
         return None
     parts = []
     for branch in branches:
-        own = [part for part in conjuncts(branch) if part.columns and part.columns <= columns and may_move(part)]
+        own = [part for part in conjuncts(branch) if part.columns and part.columns <= columns and part.may_move]
         if not own:
             return None
         parts.append(conjunction(own))

@@ -8,6 +8,7 @@ have in common are added to the relation and pushed down.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from itertools import chain
 
@@ -15,7 +16,7 @@ from slackwater.algebra.relation import Query, Relation
 from slackwater.errors import InternalError
 from slackwater.rules.normalize import aggregates, constants, empties, filters, inference, outer_joins, projects
 from slackwater.rules.normalize.prune import prune
-from slackwater.rules.normalize.readers import ask_for_all_readers, is_work
+from slackwater.rules.normalize.readers import ask_for_all_readers
 from slackwater.rules.rule import Rule
 from slackwater.rules.written import Written
 
@@ -72,13 +73,10 @@ class _Normalizer:
         self._by_type: dict[type[Relation], tuple[Rule, ...]] = {}
 
     def run(self, root: Relation) -> Relation:
-        uses: dict[int, int] = {}
-        for node in root.walk():
-            for below in node.inputs:
-                uses[id(below)] = uses.get(id(below), 0) + 1
+        uses = Counter(id(below) for node in root.walk() for below in node.inputs)
         for node in root.walk():
             result = self.normal(node)
-            if uses.get(id(node), 0) > 1 and is_work(result):
+            if uses[id(node)] > 1 and result.is_work:
                 self.shared.add(result)
         return self.normal(root)
 

@@ -43,7 +43,7 @@ def remove_identity_project(_: Written, relation: Project) -> Relation | None:
     """
     if set(relation.columns) != set(relation.input.columns):
         return None
-    return relation.input if all(scalar.column == column for column, scalar in relation.items) else None
+    return relation.input if relation.narrows else None
 
 
 @normalizes(Join, over=Values)

@@ -24,8 +24,8 @@ from slackwater.algebra.relation import (
     Values,
     Window,
 )
-from slackwater.algebra.scalar import reference
 from slackwater.algebra.schema import Column
+from slackwater.rules.signed import keeping
 
 Columns = frozenset[Column]
 
@@ -37,13 +37,9 @@ def prune(query: Query) -> Query:
     DISTINCT stays even if it is not read, and an aggregate without keys keeps one call.
     """
     root = query.relation
-    order = list(root.walk())
-    needed = _needed(order, columns_asked(query))
-    done: dict[int, Relation] = {}
-    for node in order:
-        inputs = tuple(done[id(below)] for below in node.inputs)
-        done[id(node)] = _narrowed(node, inputs, frozenset(needed[id(node)]))
-    return query.with_relation(done[id(root)])
+    needed = _needed(list(root.walk()), columns_asked(query))
+    narrowed = root.bottom_up(lambda node, inputs: _narrowed(node, inputs, frozenset(needed[id(node)])))
+    return query.with_relation(narrowed)
 
 
 def columns_asked(query: Query) -> Columns:
@@ -53,9 +49,8 @@ def columns_asked(query: Query) -> Columns:
 
 def columns_scanned(relation: Relation, asked: Columns) -> list[tuple[Scan, Columns]]:
     """The columns of every table that are needed for the columns `asked` of a relation."""
-    order = list(relation.walk())
-    needed = _needed(order, asked)
-    return [(node, frozenset(needed[id(node)])) for node in order if isinstance(node, Scan)]
+    needed = _needed(list(relation.walk()), asked)
+    return [(scan, frozenset(needed[id(scan)])) for scan in relation.scans()]
 
 
 def _needed(order: list[Relation], asked: Columns) -> dict[int, set[Column]]:
@@ -96,11 +91,11 @@ def _reads(node: Relation, needed: Columns) -> tuple[Columns, ...]:
             return tuple(frozenset(below.columns) for below in node.inputs)
 
 
-def _narrowed(node: Relation, inputs: tuple[Relation, ...], needed: Columns) -> Relation:
+def _narrowed(node: Relation, inputs: list[Relation], needed: Columns) -> Relation:
     """The operator over pruned inputs, without its own unread columns."""
     match node:
         case Scan() | Filter() | Join():
-            return _keeping(node.with_inputs(*inputs), needed)
+            return keeping(node.with_inputs(*inputs), filter(needed.__contains__, node.columns))
         case Values():
             kept = [i for i, column in enumerate(node.names) if column in needed]
             return Values(tuple(node.names[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in node.rows))
@@ -110,11 +105,12 @@ def _narrowed(node: Relation, inputs: tuple[Relation, ...], needed: Columns) -> 
             return replace(node, input=inputs[0], calls=_kept_calls(node, needed))
         case Window():
             windows = tuple(pair for pair in node.calls if pair[0] in needed)
-            return _keeping(Window(inputs[0], windows) if windows else inputs[0], needed)
+            kept_windows = Window(inputs[0], windows) if windows else inputs[0]
+            return keeping(kept_windows, filter(needed.__contains__, kept_windows.columns))
         case Union():
             kept = [i for i, name in enumerate(node.names) if name in needed]
             sources = tuple(tuple(source[i] for i in kept) for source in node.sources)
-            return Union(inputs, tuple(node.names[i] for i in kept), sources)
+            return Union(tuple(inputs), tuple(node.names[i] for i in kept), sources)
         case _:
             return node.with_inputs(*inputs)
 
@@ -123,9 +119,3 @@ def _kept_calls(node: Aggregate, needed: Columns) -> tuple[tuple[Column, Aggrega
     """The read calls; one call, if there would be neither keys nor calls."""
     calls = tuple(pair for pair in node.calls if pair[0] in needed)
     return calls if node.keys or calls else node.calls[:1]
-
-
-def _keeping(relation: Relation, needed: Columns) -> Relation:
-    if needed >= frozenset(relation.columns):
-        return relation
-    return Project(relation, tuple((c, reference(c)) for c in relation.columns if c in needed))

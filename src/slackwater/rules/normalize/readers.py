@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from slackwater.algebra.fold import simplify
-from slackwater.algebra.relation import Filter, Project, Query, Relation, Scan, Values
+from slackwater.algebra.relation import Filter, Query, Relation
 from slackwater.algebra.scalar import Scalar, conjunction, conjuncts, disjunction, disjuncts
 from slackwater.algebra.schema import Column
-from slackwater.rules.normalize.filters import filtered, may_move
+from slackwater.rules.normalize.filters import filtered
 from slackwater.rules.normalize.inference import holds
 
 
@@ -23,23 +23,15 @@ def ask_for_all_readers(query: Query) -> Query:
     stay. Not if a reader has no filter, nor for conjuncts that are random or can raise an error.
     """
     readers: dict[int, list[Relation]] = {}
-    order = list(query.relation.walk())
-    for node in order:
+    for node in query.relation.walk():
         for below in node.inputs:
             readers.setdefault(id(below), []).append(node)
-    done: dict[int, Relation] = {}
-    for node in order:
-        rebuilt = node.with_inputs(*(done[id(below)] for below in node.inputs))
-        done[id(node)] = filtered(rebuilt, _news(node, readers.get(id(node), ())))
-    relation = done[id(query.relation)]
+
+    def asked(node: Relation, inputs: list[Relation]) -> Relation:
+        return filtered(node.with_inputs(*inputs), _news(node, readers.get(id(node), ())))
+
+    relation = query.relation.bottom_up(asked)
     return query if relation is query.relation else query.with_relation(relation)
-
-
-def is_work(relation: Relation) -> bool:
-    """Whether a relation is worth sharing: more than a scan, filtered and projected."""
-    while isinstance(relation, (Filter, Project)):
-        relation = relation.input
-    return not isinstance(relation, (Scan, Values))
 
 
 def _news(relation: Relation, readers: Sequence[Relation]) -> list[Scalar]:
@@ -48,7 +40,7 @@ def _news(relation: Relation, readers: Sequence[Relation]) -> list[Scalar]:
     A disjunction is common only if every reader has it, and never becomes part of a larger one: the inferred filter
     reappears at other readers, and would grow from round to round.
     """
-    if len(readers) < 2 or not is_work(relation):
+    if len(readers) < 2 or not relation.is_work:
         return []
     asked = [_asked(reader) for reader in readers]
     common = [part for part in asked[0] if all(part in parts for parts in asked)]
@@ -61,7 +53,7 @@ def _news(relation: Relation, readers: Sequence[Relation]) -> list[Scalar]:
 
 
 def _asked(reader: Relation) -> list[Scalar]:
-    return [part for part in conjuncts(reader.predicate) if may_move(part)] if isinstance(reader, Filter) else []
+    return [part for part in conjuncts(reader.predicate) if part.may_move] if isinstance(reader, Filter) else []
 
 
 def _about(columns: frozenset[Column], parts: Iterable[Scalar]) -> list[Scalar]:

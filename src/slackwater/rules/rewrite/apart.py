@@ -10,20 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from slackwater.algebra.arrival_keys import together
 from slackwater.algebra.fold import Padded, padded_value
 from slackwater.algebra.nullability import never_null
-from slackwater.algebra.properties import arriving_together, matched_columns, properties
+from slackwater.algebra.properties import matched_columns, properties
 from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, JoinKind, Project, Relation
 from slackwater.algebra.scalar import (
     Scalar,
     call,
     case_when,
-    cast,
     conjunction,
     greater,
     literal,
     null_safe_equality,
     reference,
+    typed,
 )
 from slackwater.algebra.schema import Column
 from slackwater.algebra.types import BIGINT
@@ -95,7 +96,8 @@ class Spine:
 
 def _changes_old_rows(join: Join, base: Relation) -> bool:
     right = properties(join.right)
-    return bool(right.changing_tables) and not (right.grows and arriving_together(join, base))
+    alike = together(join, properties(base).arrives_by, right.arrives_by)
+    return bool(right.changing_tables) and not (right.grows and alike)
 
 
 def _has_one_partner(join: Join) -> bool:
@@ -216,8 +218,7 @@ def _with_padding(named: NamedCall, spine: Spine, side: OptionalSide, unmet: Sca
     """The value of a call for all groups, from that of rows with partners; `unmet` if the group has others too."""
     column, measure = named
     value = reference(column)
-    or_zero = call("coalesce", value, literal(0))
-    or_zero = cast(or_zero, column.type) if column.type.is_known else or_zero
+    or_zero = typed(call("coalesce", value, literal(0)), column.type)
     if measure.function == "count":
         return or_zero
     if _neutral(measure, spine, side) is not Padded.ZERO:

@@ -73,9 +73,7 @@ class OwnInput:
 
     def meanings(self, calls: list[tuple[Column, AggregateCall]]) -> dict[Column, Scalar]:
         """The leaf's columns in terms of keys and calls."""
-        aggregate = self.group.aggregate
-        values = dict(zip(aggregate.keys, (reference(key) for key in self.keys), strict=True))
-        values |= {c: reference(name) for (c, _), (name, _) in zip(aggregate.calls, calls, strict=True)}
+        values = self._values(calls)
         return {column: scalar.substitute(values) for column, scalar in self.group.meanings.items()}
 
     def asked(self, values: Mapping[Column, Scalar]) -> list[Scalar]:
@@ -85,10 +83,13 @@ class OwnInput:
         return [part for part in conditions if part not in same]
 
     def having(self, calls: list[tuple[Column, AggregateCall]]) -> list[Scalar]:
-        aggregate = self.group.aggregate
-        values = dict(zip(aggregate.keys, (reference(key) for key in self.keys), strict=True))
-        values |= {c: reference(name) for (c, _), (name, _) in zip(aggregate.calls, calls, strict=True)}
+        values = self._values(calls)
         return [part.substitute(values) for part in self.group.having]
+
+    def _values(self, calls: list[tuple[Column, AggregateCall]]) -> dict[Column, Scalar]:
+        """The aggregate's columns in terms of keys and calls."""
+        names = (*self.keys, *(name for name, _ in calls))
+        return dict(zip(self.group.aggregate.columns, map(reference, names), strict=True))
 
 
 def own_inputs(joins: InnerJoins) -> Iterator[OwnInput]:

@@ -32,12 +32,13 @@ from slackwater.algebra.scalar import (
     negative,
     product,
     reference,
+    typed,
 )
 from slackwater.algebra.schema import Column
 from slackwater.rules.declare import rewrites
 from slackwater.rules.explore.split_aggregates import is_padded_to_null, met_by
 from slackwater.rules.match import Match
-from slackwater.rules.rewrite.shapes import all_true, derived, may_move
+from slackwater.rules.rewrite.shapes import all_true, derived
 
 _MOST_CASES = 6
 _MOST_DIGITS = 17
@@ -108,7 +109,7 @@ class _Partners:
         """The sum of a call over all pairs of one left row; None if it cannot be split by sides."""
         if measure.function not in ("sum", "count") or measure.distinct or measure.order or len(measure.arguments) > 1:
             return None
-        if not measure.type.is_known or not all(may_move(scalar) for scalar in measure.scalars):
+        if not measure.type.is_known or not all(scalar.may_move for scalar in measure.scalars):
             return None
         cases = list(_cases(measure))
         values = [*(case.value for case in cases), *(measure.arguments if measure.function == "sum" else ())]
@@ -125,7 +126,7 @@ class _Partners:
         value = measure.arguments[0] if measure.arguments else literal(1)
         if measure.filter is not None:
             value = case_when(measure.filter, value, NULL)
-        padded = value.substitute({c: cast(NULL, c.type) if c.type.is_known else NULL for c in self._right})
+        padded = value.substitute({c: typed(NULL, c.type) for c in self._right})
         padded = fold(padded)
         return padded if measure.function == "sum" else case_when(is_not_null(padded), literal(1), literal(0))
 

@@ -11,7 +11,7 @@ from slackwater.algebra.scalar import call, conjunction, conjuncts, disjunction,
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.rules.declare import rewrites
 from slackwater.rules.match import Match
-from slackwater.rules.rewrite.shapes import narrowed
+from slackwater.rules.signed import keeping
 
 
 @rewrites(Join)
@@ -49,7 +49,7 @@ def unequal_partner_by_extremes(_: Match, node: Join) -> Iterator[Relation]:
         (Column(ColumnId(f"{name}:{other.id}"), name, other.type), AggregateCall(name, (reference(other),), other.type))
         for name in ("min", "max")
     )
-    extremes = Aggregate(narrowed(node.right, (*keys, other)), keys, (low, high))
+    extremes = Aggregate(keeping(node.right, (*keys, other)), keys, (low, high))
     differs = disjunction(negation(equality(reference(value), reference(column))) for column, _ in (low, high))
     if node.kind is JoinKind.SEMI:
         filtered: Relation = Filter(Join(JoinKind.INNER, node.left, extremes, conjunction(equal)), differs)

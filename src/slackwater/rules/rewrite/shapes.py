@@ -19,33 +19,17 @@ from slackwater.algebra.schema import Column, ColumnId
 from slackwater.algebra.types import Type
 
 
-def derived(column: Column, meaning: str, kind: Type | None = None) -> Column:
+def derived(column: Column, meaning: str, kind: Type | None = None, prefix: str = "made") -> Column:
     """A new column whose id is derived from another column and a meaning; its name stays the same."""
     digest = blake2s(f"{column.id}|{meaning}".encode(), digest_size=5).hexdigest()
-    return Column(ColumnId(f"made:{digest}"), column.name, kind or column.type)
-
-
-def narrowed(relation: Relation, columns: Iterable[Column]) -> Relation:
-    """The relation with only these columns."""
-    kept = tuple(columns)
-    if set(relation.columns) == set(kept):
-        return relation
-    return Project(relation, tuple((c, reference(c)) for c in kept))
+    return Column(ColumnId(f"{prefix}:{digest}"), column.name, kind or column.type)
 
 
 def without_narrowing(relation: Relation) -> Relation:
     """The relation below projections that only drop columns."""
-    while isinstance(relation, Project) and _keeps(relation):
+    while isinstance(relation, Project) and relation.narrows:
         relation = relation.input
     return relation
-
-
-def may_move(predicate: Scalar) -> bool:
-    return not predicate.is_random and not predicate.can_raise
-
-
-def _keeps(relation: Relation) -> bool:
-    return isinstance(relation, Project) and all(scalar.column == column for column, scalar in relation.items)
 
 
 @dataclass(frozen=True)
@@ -79,10 +63,10 @@ def inner_joins(relation: Relation) -> InnerJoins | None:
     def visit(node: Relation) -> None:
         below = node
         passed: list[Scalar] = []
-        while _keeps(below) or isinstance(below, Filter):
+        while isinstance(below, Filter) or (isinstance(below, Project) and below.narrows):
             if isinstance(below, Filter):
                 passed += conjuncts(below.predicate)
-            (below,) = below.inputs
+            below = below.input
         if not isinstance(below, Join) or below.kind is not JoinKind.INNER:
             leaves.append(node)
             return
@@ -93,7 +77,7 @@ def inner_joins(relation: Relation) -> InnerJoins | None:
     visit(relation)
     owned = [column for leaf in leaves for column in leaf.columns]
     columns = frozenset(owned)
-    if len(columns) < len(owned) or not all(may_move(p) and p.columns <= columns for p in conditions):
+    if len(columns) < len(owned) or not all(p.may_move and p.columns <= columns for p in conditions):
         return None
     return InnerJoins(tuple(leaves), tuple(dict.fromkeys(conditions)), relation.columns)
 
@@ -157,7 +141,7 @@ def grouped(relation: Relation) -> Grouped | None:
         relation = relation.input
     if not isinstance(relation, Aggregate) or not relation.keys or not relation.calls:
         return None
-    if not all(may_move(scalar) for scalar in (*meanings.values(), *having)):
+    if not all(scalar.may_move for scalar in (*meanings.values(), *having)):
         return None
     return Grouped(relation, meanings, tuple(having))
 
@@ -182,7 +166,7 @@ def leaf_rows(leaf: Relation) -> LeafRows:
     tests: list[Scalar] = []
     while isinstance(leaf, (Project, Filter)):
         if isinstance(leaf, Filter):
-            if not all(may_move(part) for part in conjuncts(leaf.predicate)):
+            if not all(part.may_move for part in conjuncts(leaf.predicate)):
                 break
             tests += conjuncts(leaf.predicate)
         else:

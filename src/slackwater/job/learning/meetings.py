@@ -1,0 +1,87 @@
+"""When rows arrive that refer to each other, learned from samples of their keys, arrival by arrival.
+
+Samples are taken as files are counted (`job.inputs.counting`), so nothing is read for it again. An arrival is what one
+run read first. The first one says nothing of later ones: all that it refers to, if not to come, comes with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from slackwater.catalog.statistics import Meeting
+from slackwater.job.inputs.batches import JoinedColumn, SourceCounts
+from slackwater.job.inputs.key_samples import KeySample, merged_samples
+
+ENOUGH = 30
+"""Values of a sample from which shares are taken."""
+
+Samples = Mapping[tuple[int, int], KeySample]
+
+
+@dataclass(frozen=True)
+class Met:
+    """The sampled values of one arrival, and how many of them are keys of rows that came then, before and after."""
+
+    arrival: tuple[int, int]
+    values: int
+    together: int
+    earlier: int
+    later: int
+
+
+def met(joined: JoinedColumn, counts: Mapping[str, SourceCounts]) -> list[Met]:
+    """What was seen of a reference, arrival by arrival; arrivals of which either side was not counted are left out."""
+    own, others = _samples(counts, joined.source, joined.column), _samples(counts, joined.other, joined.key)
+    if not own or not others:
+        return []
+    coarsest = max(sample.one_in for sample in (*own.values(), *others.values()))
+    keys = {arrival: sample.values(coarsest) for arrival, sample in others.items()}
+    found: list[Met] = []
+    for arrival in sorted(own.keys() & keys.keys()):
+        values = own[arrival].values(coarsest)
+        before = frozenset[int]().union(*(those for other, those in keys.items() if other < arrival))
+        after = frozenset[int]().union(*(those for other, those in keys.items() if other > arrival))
+        now = values & keys[arrival]
+        came = (values - now) & before
+        found.append(Met(arrival, len(values), len(now), len(came), len((values - now - came) & after)))
+    return found
+
+
+def _samples(counts: Mapping[str, SourceCounts], source: str, column: str) -> Samples:
+    """The samples of a column by arrival; files of one arrival may have been counted apart."""
+    by_arrival: dict[tuple[int, int], list[KeySample]] = {}
+    for batch in counts[source].batches if source in counts else ():
+        counted = batch.columns.get(column)
+        if batch.arrival is not None and counted is not None and counted.keys is not None:
+            by_arrival.setdefault(batch.arrival, []).append(counted.keys)
+    merged = ((arrival, merged_samples(samples)) for arrival, samples in by_arrival.items())
+    return {arrival: sample for arrival, sample in merged if sample is not None}
+
+
+def meeting(joined: JoinedColumn, seen: Sequence[Met]) -> Meeting | None:
+    """The shares over all arrivals but the first; None if there is none, or too little of it."""
+    later = seen[1:]
+    values = sum(each.values for each in later)
+    if values < ENOUGH:
+        return None
+    together, before, after = (
+        sum(parts) for parts in zip(*((m.together, m.earlier, m.later) for m in later), strict=True)
+    )
+    return Meeting(joined.other, together / values, before / values, after / values)
+
+
+def meetings(joined: Sequence[JoinedColumn], counts: Mapping[str, SourceCounts]) -> dict[str, dict[str, Meeting]]:
+    """What was learned of all references, by source and column."""
+    by_source: dict[str, dict[str, Meeting]] = {}
+    for each in joined:
+        if (known := meeting(each, met(each, counts))) is not None:
+            by_source.setdefault(each.source, {})[each.column] = known
+    return by_source
+
+
+def in_words(source: str, column: str, known: Meeting) -> str:
+    """When partners arrive, in words, the most frequent time first."""
+    shares = ((known.together, "in the same run"), (known.earlier, "earlier"), (known.later, "later"))
+    times = [f"{share:.0%} {when}" for share, when in sorted(shares, reverse=True) if share >= 0.005]
+    return f"rows of {known.table} to which {source}.{column} refers arrive: {', '.join(times) or 'never'}"

@@ -1,0 +1,33 @@
+"""The example of docs/why-not.md prints what the page says. `pytest --rewrite` writes it anew."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from slackwater.cli.main import DONE, main
+
+PAGE = Path(__file__).parent.parent / "docs" / "why-not.md"
+
+
+def test_the_example_ends_with_what_the_page_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    (tables,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    (query,) = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    (command,) = re.findall(r"`slackwater (explain daily[^`]*)`\s+ends\s+with:", page)
+    shown = re.search(r"```text\n(.*?)```", page, re.DOTALL)
+    assert shown is not None
+    monkeypatch.chdir(tmp_path)
+    Path("tables.json").write_text(tables, encoding="utf-8")
+    Path("daily.sql").write_text(query, encoding="utf-8")
+    assert main(command.split()) == DONE
+    found = capsys.readouterr().out
+    found = found[found.index("why full recompute\n") :]
+    if request.config.getoption("--rewrite"):
+        PAGE.write_text(page[: shown.start(1)] + found + page[shown.end(1) :], encoding="utf-8")
+        return
+    assert found == shown[1]
