@@ -55,7 +55,7 @@ def test_a_cluster_without_a_job(spark: Session, tmp_path: Path, capsys: pytest.
     file = tmp_path / "prices.json"
     assert main(["calibrate", "--master", "local[2]", "--file", str(file), *SMALL]) == DONE
     out = capsys.readouterr().out.splitlines()
-    assert out[0] == "local[2]: what work costs, in parts of the built-in prices"
+    assert out[0] == "local[2]: what work costs the process, in parts of the built-in rates"
     assert [line.split()[0] for line in out[2:8]] == [item.value for item in Item]
     assert f"kept in {file}; the next plan goes by them" in out
     assert main(["calibrate", "--master", "local[2]"]) == WRONG_USAGE

@@ -14,11 +14,12 @@ from rich.text import Text
 from slackwater.cli.job_commands import takes_job
 from slackwater.cli.output import CommandOutput, reporting
 from slackwater.cli.text import plain_table, seconds
+from slackwater.job.file.price_basis import Basis
 from slackwater.job.job import Job
 from slackwater.job.learning.calibrate import PASSES, ROWS, Trial, calibrate_cluster
 from slackwater.job.learning.prices import ClusterPrices
 from slackwater.json_text import Json
-from slackwater.physical.bill import Item
+from slackwater.physical.bill import Bill, Item
 from slackwater.physical.calibration import work_in_seconds
 
 MEANING = {
@@ -38,11 +39,18 @@ class CalibrationReport:
     prices: ClusterPrices
     trials: tuple[Trial, ...]
     kept: Path | None
+    basis: Basis
+    """What the plans count that go by these prices."""
+
+    @property
+    def factors(self) -> Bill:
+        return self.prices.factors_by(self.basis)
 
     def as_json(self) -> Json:
         return {
             "cluster": self.prices.cluster,
-            "factors": {item.value: self.prices.factors[item] for item in Item},
+            "basis": self.basis.value,
+            "factors": {item.value: self.factors[item] for item in Item},
             "observations": {item.value: count for item, count in self.prices.counts.items()},
             "statements": [
                 {
@@ -50,7 +58,7 @@ class CalibrationReport:
                     "cpu_s": trial.cpu_s,
                     "process_cpu_s": trial.process_cpu_s,
                     "built_in_s": work_in_seconds(trial.bill),
-                    "fitted_s": work_in_seconds(trial.bill, self.prices.factors),
+                    "fitted_s": work_in_seconds(trial.bill, self.factors),
                 }
                 for trial in self.trials
             ],
@@ -60,8 +68,8 @@ class CalibrationReport:
     def as_text(self) -> RenderableType:
         prices = plain_table("work", "", "built in", "fitted", "observations", left=2)
         for item in Item:
-            factor = f"{self.prices.factors[item]:.2f}"
-            prices.add_row(item.value, MEANING[item], "1.00", factor, str(self.prices.counts[item]))
+            built_in, factor = (f"{factors[item]:.2f}" for factors in (self.basis.built_in, self.factors))
+            prices.add_row(item.value, MEANING[item], built_in, factor, str(self.prices.counts[item]))
         table = plain_table("statement", "CPU", "built in", "fitted", "driver")
         for name in dict.fromkeys(trial.name for trial in self.trials):
             same = [trial for trial in self.trials if trial.name == name]
@@ -71,11 +79,11 @@ class CalibrationReport:
                 name,
                 seconds(statistics.median(trial.cpu_s for trial in same)),
                 seconds(work_in_seconds(bill)),
-                seconds(work_in_seconds(bill, self.prices.factors)),
+                seconds(work_in_seconds(bill, self.factors)),
                 seconds(statistics.median(driver) if driver else None),
             )
         where = "nothing was written" if self.kept is None else f"kept in {self.kept}; the next plan goes by them"
-        title = Text(f"{self.prices.cluster}: what work costs, in parts of the built-in prices", style="bold")
+        title = Text(f"{self.prices.cluster}: what work costs the {self.basis.value}, in parts of the built-in rates", style="bold")
         return Group(title, prices, Text(), table, Text(), Text(where))
 
 
@@ -119,9 +127,9 @@ def calibrate(
 
         if master is not None and file is not None:
             prices, trials = calibrate_cluster(master, None if dry_run else file, rows=rows, passes=repeat, begun=begun)
-            kept = file
+            kept, basis = file, Basis.PROCESS
         else:
             job = Job.open(path)
             prices, trials = job.calibrate(rows=rows, passes=repeat, dry_run=dry_run, begun=begun)
-            kept = job.store.prices_file
-    output.report(CalibrationReport(prices, tuple(trials), None if dry_run else kept))
+            kept, basis = job.store.prices_file, job.config.prices
+    output.report(CalibrationReport(prices, tuple(trials), None if dry_run else kept, basis))
