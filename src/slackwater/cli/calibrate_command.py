@@ -83,7 +83,8 @@ class CalibrationReport:
                 seconds(statistics.median(driver) if driver else None),
             )
         where = "nothing was written" if self.kept is None else f"kept in {self.kept}; the next plan goes by them"
-        title = Text(f"{self.prices.cluster}: what work costs the {self.basis.value}, in parts of the built-in rates", style="bold")
+        costs = f"what work costs the {self.basis.value}, in parts of the built-in rates"
+        title = Text(f"{self.prices.cluster}: {costs}", style="bold")
         return Group(title, prices, Text(), table, Text(), Text(where))
 
 
