@@ -96,6 +96,19 @@ def test_ten_times_as_many_rows_are_a_reason_to_plan_anew(tmp_path: Path) -> Non
     assert decided
 
 
+def test_where_nothing_is_known_later_runs_are_expected_to_be_like_the_last(tmp_path: Path) -> None:
+    """The first run finds the rows of years; that the second does not is a surprise once."""
+    heard = Heard()
+    unknown: Sources = {"sales": {}, "returns": {}}
+    times = ["10:00", "14:00", "20:00", "24:00"]
+    few = day(sales=(40_000, 400, 300, 500), returns=(30_000, 200, 200, 200))
+    with room_of(tmp_path, few, unknown, schedule=times, weights=[0.2, 0.3, 0.5, 1.0]) as (room, job):
+        run_day(room, job, heard, upto=4)
+    surprises = [note for note in heard.notes if "what was expected" in note]
+    assert len(surprises) == 2
+    assert all("14:00" in note for note in surprises)
+
+
 def test_a_source_that_does_not_arrive_is_a_reason_too(tmp_path: Path) -> None:
     heard = Heard()
     with room_of(tmp_path, day(returns=(6_000, 0, 4_000))) as (room, job):

@@ -15,8 +15,11 @@ from tests.job.room import Heard, Room, Rows
 from slackwater.catalog.statistics import Arrival
 from slackwater.cli.main import main
 from slackwater.errors import PromiseError
+from slackwater.job.cycle import cycle_planner
 from slackwater.job.cycle.cycles import Cycles
+from slackwater.job.cycle.replan import Proposal
 from slackwater.job.job import Job
+from slackwater.job.learning import assumptions, statistics_collector
 from slackwater.job.store.manifest import CHECK, Manifest
 from slackwater.spark.session import Session
 
@@ -100,6 +103,46 @@ def test_the_second_day_is_planned_as_if_it_were_promised(tmp_path: Path) -> Non
         assert "delta_of_join_of_arrivals" in days.job.plan().rules
         (line,) = (line for line in days.job.promised().lines() if "assumed" in line)
         assert line == ("source `lines`: with orders (o_id) assumed, as in all 4 arrivals so far; checked at each run")
+
+
+@contextmanager
+def learning_from_few_rows() -> Iterator[None]:
+    """As if arrivals were large: they are counted at the second run, and a plan that relies on more is cheaper."""
+    with (
+        patch.object(statistics_collector, "WORTH_COUNTING", 10.0),
+        patch.object(cycle_planner, "price_of_checks", return_value=-1e9),
+        patch.object(Proposal, "pays", True),
+    ):
+        yield
+
+
+def test_the_rest_of_the_first_day_is_planned_so_too(tmp_path: Path) -> None:
+    with days_of(tmp_path, replan=3) as days, learning_from_few_rows():
+        manifests = []
+        for run, (start, end) in enumerate(((0, 60), (60, 120), (120, 140)), start=1):
+            days.bring(orders(start, end), lines(start, end))
+            manifests.append(days.run(new_cycle=run == 1))
+        first, second, third = manifests
+        assert not checks(first)
+        assert sorted(checks(second)) == [f"{CHECKED}1", f"{CHECKED}2"]  # the run before was without
+        assert checks(third) == [f"{CHECKED}3"]
+        (line,) = (line for line in days.job.promised().lines() if "assumed" in line)
+        assert line == "source `lines`: with orders (o_id) assumed, as in all 2 arrivals so far; checked at each run"
+
+
+@pytest.mark.parametrize("late", [1, 2, 3])
+def test_what_the_first_day_has_assumed_wrongly_is_given_up(tmp_path: Path, late: int) -> None:
+    """Samples may not show an exception; the check does, also one of the run that was done without it."""
+    exceptions = lines(0, 2) if late == 3 else lines(90, 92)
+    with days_of(tmp_path, replan=3) as days, learning_from_few_rows():
+        for run, (start, end) in enumerate(((0, 60), (60, 80), (80, 100)), start=1):
+            days.bring(orders(start, end), [*lines(start, end), *(exceptions if run == late else ())])
+            with patch.object(assumptions, "_kept_in", return_value=run if run > 1 else 0):
+                days.run(new_cycle=run == 1)
+        cycle = days.job.store.current()
+        assert cycle is not None
+        (record,) = cycle.record().assumed
+        assert record.broken == max(late, 2)
 
 
 def test_who_wants_nothing_assumed_says_so(tmp_path: Path) -> None:

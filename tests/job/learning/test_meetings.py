@@ -149,6 +149,24 @@ def test_a_job_learns_from_the_day_before(tmp_path: Path) -> None:
     assert payments.later == 0.0
 
 
+def test_also_if_its_files_are_gone(tmp_path: Path) -> None:
+    room = room_of(tmp_path)
+    with without_spark(OUTPUTS) as (_, session), counting_exactly():
+        for run in (1, 2, 3):
+            room.arrive(run)
+            room.job(session).run()
+        for name in ("orders", "lines", "paid"):
+            for file in (room.directory / "data" / name).iterdir():
+                file.unlink()
+        room.bring("orders", "next.parquet", orders(10_000, 11_000))
+        room.bring("lines", "next.parquet", lines(10_000, 11_000))
+        room.bring("paid", "next.parquet", paid(9500, 10_200))
+        room.job(session).run(new_cycle=True)
+        statistics = room.job(session).planned().statistics
+    assert statistics["lines"].meets == {"o_id": Meeting("orders", 1.0, 0.0, 0.0)}
+    assert set(statistics["paid"].meets) == {"p_id"}
+
+
 def test_and_on_the_first_day_from_what_waits_for_the_second_run(tmp_path: Path) -> None:
     room, heard = room_of(tmp_path, replan=3), Heard()
     enough = patch.object(statistics_collector, "WORTH_COUNTING", 6000)

@@ -85,13 +85,16 @@ class CyclePlanner:
 
     def _assuming(self, problem: CycleProblem, planned: Planned) -> tuple[Planned, CycleProblem]:
         """The plan with what was learned of rows that arrive together, if that pays for the checks."""
-        learned = learned_assumptions(self.config, self.store) if self.statistics.given is None else ()
+        known = learned_assumptions(self.config, self.store) if self.statistics.given is None else ()
+        learned = [each for each in known if each.reference not in problem.sources[each.source].assumed]
         if not learned or planned.planning is None or self.config.refresh is Refresh.FULL:
             return planned, problem
         sources = assuming(problem.sources, [(each.source, each.reference) for each in learned])
         relying = replace(problem, sources=sources)
         other = replace(self._planned(relying), assumed=tuple(each.record() for each in learned))
-        checks = price_of_checks(learned, sources, problem.statistics, problem.timeline, other.plan.factors)
+        checks = price_of_checks(
+            learned, sources, problem.statistics, problem.timeline, other.plan.factors, problem.done
+        )
         pays = other.cost + checks < WORTH * planned.cost
         return (other, relying) if pays else (planned, problem)
 
@@ -120,7 +123,7 @@ class CyclePlanner:
         reasons += self.statistics.learn_from(situation.waiting, situation.sources) if broken is None else []
         if not reasons and not always and broken is None:
             return None
-        planned, past = self._rest_planned(situation)
+        planned, past = self._rest_planned(situation, learns=broken is None)
         missed = len([time for time in situation.before.times[situation.done :] if time in without])
         in_force = self.statistics.so_far(situation.sources, situation.arrivals_in_force(missed))
         cost, static_cost = rest_costs(situation, planned, past, in_force, missed)
@@ -135,6 +138,7 @@ class CyclePlanner:
             static_cost,
             required,
             planned.reasons,
+            planned.assumed,
         )
 
     def carried(self, cycle: Cycle, manifests: Sequence[Manifest]) -> CarriedOver:
@@ -163,13 +167,17 @@ class CyclePlanner:
             by_text=new.reasons,
         )
 
-    def _rest_planned(self, situation: Situation) -> tuple[Planned, Past]:
-        """The rest for the queries that the cycle began with, and the past that it stands on."""
+    def _rest_planned(self, situation: Situation, *, learns: bool) -> tuple[Planned, Past]:
+        """The rest for the queries that the cycle began with, and the past that it stands on.
+
+        `learns`: it may rely on what the cycle's own arrivals show; the next run checks that for those before it too.
+        """
         past = situation.past(self.store.state)
         statistics = self.statistics.so_far(situation.sources, situation.arrivals)
         fields = {name: fields_of(columns) for name, columns in situation.record.answers.items()}
         problem = CycleProblem(situation.sources, fields, statistics, situation.engine, situation.after, past)
-        return self._planned(problem), past
+        planned = self._planned(problem)
+        return (self._assuming(problem, planned)[0] if learns else planned), past
 
     # --- one problem -------------------------------------------------------------------------------------------------
 

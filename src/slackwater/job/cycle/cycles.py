@@ -24,6 +24,7 @@ from slackwater.job.file.sections import JobConfig
 from slackwater.job.inputs.job_sources import JobSources
 from slackwater.job.inputs.references import BrokenAssumption
 from slackwater.job.inputs.sources import Source
+from slackwater.job.learning.forecasts import has_whole_cycle
 from slackwater.job.learning.prices import cluster_of, read_prices
 from slackwater.job.store.accounts import Phase, charged_to
 from slackwater.job.store.column_records import columns_of
@@ -137,12 +138,19 @@ class Cycles:
                 settings=dict(conditions.settings),
                 pinned=dict(problem.engine.values),
                 expected=_expected(planned.statistics, sources, self.config.timeline),
+                guessed=self._guessed(sources),
                 by_text=dict(planned.reasons),
                 assumed=planned.assumed,
                 plan=checksum,
             )
         )
         return cycle
+
+    def _guessed(self, sources: Mapping[str, Source]) -> tuple[str, ...]:
+        """The sources of which nothing says how many rows they bring."""
+        if has_whole_cycle(self.store, self.config.timeline.last):
+            return ()
+        return tuple(n for n, source in sources.items() if source.changing and not source.config.expect.says_sizes)
 
     # --- planning the rest anew --------------------------------------------------------------------------------------
 
@@ -169,7 +177,8 @@ class Cycles:
         if not proposal.pays and not proposal.required:
             note("the plan stays as it is: no other one is clearly cheaper")
             return
-        cycle.revise(proposal.after, proposal.revision(), fingerprint(self.config))
+        assumed = (*cycle.record().assumed, *proposal.assumed)
+        cycle.revise(proposal.after, proposal.revision(), fingerprint(self.config), assumed=assumed)
         note(f"the rest is planned anew, from {proposal.after.time(following)} on")
 
     @charged_to(Phase.PLANNING)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from slackwater.catalog.statistics import Arrival, Statistics
 from slackwater.job.cycle.planned import Planned
 from slackwater.job.cycle.situation import Situation
-from slackwater.job.store.cycle_record import Expected, RevisionRecord
+from slackwater.job.store.cycle_record import AssumptionRecord, Expected, RevisionRecord
 from slackwater.job.store.manifest import now
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan
@@ -39,6 +39,8 @@ class Proposal:
     """Whether the plan in force cannot go on, because the schedule is another one."""
     by_text: Mapping[str, str]
     """The queries that it computes by their texts, each with the reason."""
+    assumed: tuple[AssumptionRecord, ...] = ()
+    """What it relies on beside promises, and the plan in force does not."""
 
     def revision(self) -> RevisionRecord:
         """What a cycle writes down of it."""

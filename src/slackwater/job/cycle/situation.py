@@ -39,8 +39,10 @@ class Situation:
     before: Timeline
     after: Timeline
     sources: Mapping[str, Source]
+    expects: Mapping[str, Sequence[Arrival]]
+    """What each source was to bring at the runs of the plan in force."""
     expected: Mapping[str, Sequence[Arrival]]
-    """At the runs as they are to be."""
+    """The same at the runs as they are to be."""
     waiting: Mapping[str, Arrival]
 
     @property
@@ -63,7 +65,7 @@ class Situation:
 
         Runs that were missed find nothing once the first of them has read all that waits.
         """
-        return self._arrivals({name: _arrivals_of(rows) for name, rows in self.record.expects.items()}, missed)
+        return self._arrivals(self.expects, missed)
 
     def _arrivals(self, expected: Mapping[str, Sequence[Arrival]], missed: int = 0) -> dict[str, tuple[Arrival, ...]]:
         arrivals: dict[str, tuple[Arrival, ...]] = {}
@@ -110,9 +112,12 @@ def situation_of(
     sources = job_sources.of(cycle, broken)
     files = {name: _waiting_files(cycle, source) for name, source in sources.items() if source.changing}
     sources = job_sources.counted(sources, files)
-    expected = {n: dealt_out(_arrivals_of(rows), before, after, done) for n, rows in record.expects.items()}
-    waiting = {n: _arrival(sources[n], pins, expected.get(n, ()), done) for n, pins in files.items()}
-    return Situation(record, manifests, plan, before, after, sources, expected, waiting)
+    expects = {name: [Arrival(*each) for each in rows] for name, rows in record.expects.items()}
+    waiting = {n: _arrival(sources[n], pins, expects.get(n, ()), done) for n, pins in files.items()}
+    if manifests:
+        expects |= {n: _as_lately(n, expects[n], manifests, waiting.get(n, NOTHING)) for n in record.guessed}
+    expected = {name: dealt_out(each, before, after, done) for name, each in expects.items()}
+    return Situation(record, manifests, plan, before, after, sources, expects, expected, waiting)
 
 
 def _waiting_files(cycle: Cycle, source: Source) -> tuple[FilePin, ...]:
@@ -127,5 +132,12 @@ def _arrival(source: Source, pins: Sequence[FilePin], expected: Sequence[Arrival
     return in_proportion(arrival.inserts, expected[done])
 
 
-def _arrivals_of(rows: Sequence[tuple[float, float, float]]) -> list[Arrival]:
-    return [Arrival(*each) for each in rows]
+def _as_lately(name: str, expects: Sequence[Arrival], manifests: Sequence[Manifest], waiting: Arrival) -> list[Arrival]:
+    """What a source is to bring of which no day before and no job file says anything: as much as it did last.
+
+    The first run tells nothing of the others. It often finds the rows of years.
+    """
+    done = len(manifests)
+    following = [arrival_of(name, manifests[-1])] if done > 1 else list(expects[done : done + 1])
+    later = [waiting] * len(expects[done + 1 :])
+    return [*expects[:done], *following, *later][: len(expects)]

@@ -132,6 +132,11 @@ class ExpectConfig(Section):
         Mapping[str, Count], Field(description="How many different values a column has in the end.")
     ] = {}
 
+    @property
+    def says_sizes(self) -> bool:
+        """Whether it says how many rows come, in all or at each run."""
+        return self.rows is not None or bool(self.arrives)
+
     def sizes(self, rows: float | None = None) -> StatedSizes:
         """The expectation in rows. `rows` is what percentages are of where the file does not say."""
         stated = None if self.rows is None else float(self.rows)

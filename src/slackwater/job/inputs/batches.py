@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
+from pydantic import Field
+
 from slackwater.algebra.value_tests import Constant
 from slackwater.catalog.quantiles import merged as merged_bounds
 from slackwater.catalog.statistics import MOST_FREQUENT
@@ -26,6 +28,8 @@ from slackwater.rows.estimate import unthinned
 VERSION = 2
 MOST = 24
 """Batches that are kept of a source; beyond, the oldest are merged into one."""
+MOST_SAMPLED_ARRIVALS = 12
+"""Arrivals of a source whose samples of keys are kept, the last ones."""
 UNIQUE = 0.97
 """Where so many of the rows seen have a value of their own, as far as a sketch can tell, all have."""
 STILL_THERE = 0.5
@@ -104,12 +108,23 @@ class JoinedColumn(Record):
     key: str
 
 
+class SampledArrival(Record):
+    """The samples of the keys that one arrival of a source brought, by column."""
+
+    arrival: tuple[int, int]
+    keys: dict[str, KeySample]
+
+
 class CountsRecord(Record):
-    """All that was counted, by source, and the columns by which queries join sources."""
+    """All that was counted, by source, and the columns by which queries join sources.
+
+    Samples outlive the files that they were taken of: what they tell of yesterday's arrivals is used for today's.
+    """
 
     version: int
     sources: dict[str, SourceCounts]
     joined: tuple[JoinedColumn, ...] = ()
+    samples: dict[str, tuple[SampledArrival, ...]] = Field(default_factory=dict)
 
 
 def _record(store: Store) -> CountsRecord:
@@ -129,8 +144,35 @@ def known_joins(store: Store) -> tuple[JoinedColumn, ...]:
     return _record(store).joined
 
 
+def known_samples(store: Store) -> dict[str, tuple[SampledArrival, ...]]:
+    """The samples of the last arrivals of each source, in their order."""
+    return dict(_record(store).samples)
+
+
 def keep_counts(store: Store, counts: Mapping[str, SourceCounts]) -> None:
-    _write(store, _record(store).model_copy(update={"sources": dict(counts)}))
+    record = _record(store)
+    samples = {**record.samples, **{name: _sampled(own, record.samples.get(name, ())) for name, own in counts.items()}}
+    _write(store, record.model_copy(update={"sources": dict(counts), "samples": samples}))
+
+
+def _sampled(counts: SourceCounts, before: Sequence[SampledArrival]) -> tuple[SampledArrival, ...]:
+    """The samples of a source's arrivals: of those that were counted again, the new ones."""
+    by_arrival = {each.arrival: each for each in before}
+    parts: dict[tuple[int, int], list[Batch]] = {}
+    for batch in counts.batches:
+        if batch.arrival is not None:
+            parts.setdefault(batch.arrival, []).append(batch)
+    for arrival, batches in parts.items():
+        by_arrival[arrival] = SampledArrival(arrival=arrival, keys=_keys_of(batches))
+    sampled = [by_arrival[arrival] for arrival in sorted(by_arrival) if by_arrival[arrival].keys]
+    return tuple(sampled[-MOST_SAMPLED_ARRIVALS:])
+
+
+def _keys_of(batches: Sequence[Batch]) -> dict[str, KeySample]:
+    """The samples of an arrival, whose files may have been counted apart."""
+    columns = sorted(set[str].intersection(*(set(batch.columns) for batch in batches)))
+    merged_keys = ((name, merged_samples([batch.columns[name].keys for batch in batches])) for name in columns)
+    return {name: keys for name, keys in merged_keys if keys is not None}
 
 
 def keep_joins(store: Store, joined: Sequence[JoinedColumn]) -> None:

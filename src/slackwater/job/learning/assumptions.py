@@ -17,10 +17,10 @@ from slackwater.compile.promise_checks import bill_of
 from slackwater.errors import StateError
 from slackwater.job.file.assume import Assume
 from slackwater.job.file.sections import JobConfig
-from slackwater.job.inputs.batches import JoinedColumn, SourceCounts, known_counts, known_joins
+from slackwater.job.inputs.batches import JoinedColumn, SourceCounts, known_counts, known_joins, known_samples
 from slackwater.job.inputs.sources import Source
 from slackwater.job.learning.forecasts import DAYS
-from slackwater.job.learning.meetings import ENOUGH, met
+from slackwater.job.learning.meetings import ENOUGH, Samples, met
 from slackwater.job.store.cycle_record import AssumptionRecord
 from slackwater.job.store.store import Store
 from slackwater.physical.bill import Bill
@@ -52,12 +52,12 @@ def learned_assumptions(config: JobConfig, store: Store) -> tuple[LearnedAssumpt
     if config.assume is Assume.NOTHING:
         return ()
     broken = _broken(store)
-    counts = known_counts(store)
+    counts, samples = known_counts(store), known_samples(store)
     found: list[LearnedAssumption] = []
     for joined in known_joins(store):
         reference = KeyReference((joined.column,), joined.other, (joined.key,))
         if (joined.source, reference) not in broken and _may_be_assumed(joined, config):
-            arrivals = _kept_in(joined, counts)
+            arrivals = _kept_in(joined, counts, samples)
             found += [LearnedAssumption(joined.source, reference, arrivals)] if arrivals else []
     return tuple(found)
 
@@ -67,12 +67,12 @@ def _may_be_assumed(joined: JoinedColumn, config: JobConfig) -> bool:
     return one.append_only and other.append_only and joined.other not in one.arrives_with
 
 
-def _kept_in(joined: JoinedColumn, counts: Mapping[str, SourceCounts]) -> int:
+def _kept_in(joined: JoinedColumn, counts: Mapping[str, SourceCounts], samples: Samples) -> int:
     """In how many arrivals all sampled rows referred to rows of the same; 0 if not in all, or if that says too little.
 
     The first arrival alone says nothing, and a row that refers to none is an exception.
     """
-    seen = met(joined, counts)
+    seen = met(joined, samples)
     whole = counts[joined.source].whole.columns.get(joined.column) if joined.source in counts else None
     is_kept = all(each.together == each.values for each in seen) and whole is not None and not whole.nulls
     return len(seen) if is_kept and sum(each.values for each in seen[1:]) >= ENOUGH else 0
@@ -87,9 +87,9 @@ def _broken(store: Store) -> set[tuple[str, KeyReference]]:
 
 
 def assuming(sources: Mapping[str, Source], assumed: Sequence[tuple[str, KeyReference]]) -> dict[str, Source]:
-    """The sources, with what is assumed of their rows."""
+    """The sources, with more that is assumed of their rows."""
     return {
-        name: source.assuming(tuple(reference for of, reference in assumed if of == name))
+        name: source.assuming((*source.assumed, *(reference for of, reference in assumed if of == name)))
         for name, source in sources.items()
     }
 
@@ -100,8 +100,12 @@ def price_of_checks(
     statistics: Statistics,
     timeline: Timeline,
     factors: Bill,
+    done: int,
 ) -> float:
-    """What checking assumptions costs over the day, at the prices of its runs."""
+    """What checking assumptions costs over a cycle or, where so many runs are done, over the rest of it.
+
+    The next run checks what those before it have brought.
+    """
     total = 0.0
     for each in assumed:
         widths = {field.name: type_width(field.type) for field in sources[each.source].fields}
@@ -109,5 +113,5 @@ def price_of_checks(
         for run in timeline.runs:
             beside = replace(promise, partners=statistics[each.reference.table].change(run).changes)
             bill = bill_of(beside, widths, statistics[each.source].change(run), 0.0)
-            total += timeline.weight(run) * bill.times(factors).total
+            total += timeline.weight(max(run, done + 1)) * bill.times(factors).total
     return total

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from itertools import islice
 
 from slackwater.catalog.forecast import Forecast, ForecastDay, forecast
 from slackwater.catalog.statistics import Arrival
@@ -36,6 +37,11 @@ def today() -> date:
 def whole_cycles(store: Store, runs: int) -> list[list[Manifest]]:
     """The manifests of those of the last cycles that went through, and that can still be read."""
     return [manifests for cycle in store.cycles(last=DAYS) if len(manifests := cycle.readable()) == runs]
+
+
+def has_whole_cycle(store: Store, runs: int) -> bool:
+    """Whether any of the last cycles went through; the latest is looked at first."""
+    return any(len(cycle.readable()) == runs for cycle in islice(store.latest_cycles(), DAYS))
 
 
 def days_of(source: str, cycles: Sequence[Sequence[Manifest]]) -> list[ForecastDay]:

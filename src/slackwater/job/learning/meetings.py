@@ -1,7 +1,8 @@
 """When rows arrive that refer to each other, learned from samples of their keys, arrival by arrival.
 
-Samples are taken as files are counted (`job.inputs.counting`), so nothing is read for it again. An arrival is what one
-run read first. The first one says nothing of later ones: all that it refers to, if not to come, comes with it.
+Samples are taken as files are counted (`job.inputs.counting`), so nothing is read for it again, and stay when the files
+go. An arrival is what one run read first. The first one says nothing of later ones: all that it refers to, if not to
+come, comes with it.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from slackwater.catalog.statistics import Meeting
-from slackwater.job.inputs.batches import JoinedColumn, SourceCounts
-from slackwater.job.inputs.key_samples import KeySample, merged_samples
+from slackwater.job.inputs.batches import JoinedColumn, SampledArrival
+from slackwater.job.inputs.key_samples import KeySample
 
 ENOUGH = 30
 """Values of a sample from which shares are taken."""
 
-Samples = Mapping[tuple[int, int], KeySample]
+Samples = Mapping[str, Sequence[SampledArrival]]
+"""Those of each source, arrival by arrival."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,9 @@ class Met:
     later: int
 
 
-def met(joined: JoinedColumn, counts: Mapping[str, SourceCounts]) -> list[Met]:
+def met(joined: JoinedColumn, samples: Samples) -> list[Met]:
     """What was seen of a reference, arrival by arrival; arrivals of which either side was not counted are left out."""
-    own, others = _samples(counts, joined.source, joined.column), _samples(counts, joined.other, joined.key)
+    own, others = _by_arrival(samples, joined.source, joined.column), _by_arrival(samples, joined.other, joined.key)
     if not own or not others:
         return []
     coarsest = max(sample.one_in for sample in (*own.values(), *others.values()))
@@ -48,15 +50,8 @@ def met(joined: JoinedColumn, counts: Mapping[str, SourceCounts]) -> list[Met]:
     return found
 
 
-def _samples(counts: Mapping[str, SourceCounts], source: str, column: str) -> Samples:
-    """The samples of a column by arrival; files of one arrival may have been counted apart."""
-    by_arrival: dict[tuple[int, int], list[KeySample]] = {}
-    for batch in counts[source].batches if source in counts else ():
-        counted = batch.columns.get(column)
-        if batch.arrival is not None and counted is not None and counted.keys is not None:
-            by_arrival.setdefault(batch.arrival, []).append(counted.keys)
-    merged = ((arrival, merged_samples(samples)) for arrival, samples in by_arrival.items())
-    return {arrival: sample for arrival, sample in merged if sample is not None}
+def _by_arrival(samples: Samples, source: str, column: str) -> dict[tuple[int, int], KeySample]:
+    return {each.arrival: each.keys[column] for each in samples.get(source, ()) if column in each.keys}
 
 
 def meeting(joined: JoinedColumn, seen: Sequence[Met]) -> Meeting | None:
@@ -71,11 +66,11 @@ def meeting(joined: JoinedColumn, seen: Sequence[Met]) -> Meeting | None:
     return Meeting(joined.other, together / values, before / values, after / values)
 
 
-def meetings(joined: Sequence[JoinedColumn], counts: Mapping[str, SourceCounts]) -> dict[str, dict[str, Meeting]]:
+def meetings(joined: Sequence[JoinedColumn], samples: Samples) -> dict[str, dict[str, Meeting]]:
     """What was learned of all references, by source and column."""
     by_source: dict[str, dict[str, Meeting]] = {}
     for each in joined:
-        if (known := meeting(each, met(each, counts))) is not None:
+        if (known := meeting(each, met(each, samples))) is not None:
             by_source.setdefault(each.source, {})[each.column] = known
     return by_source
 

@@ -10,7 +10,7 @@ from slackwater.algebra.schema import Field
 from slackwater.algebra.types import Type
 from slackwater.catalog.statistics import Arrival, Statistics, bringing
 from slackwater.job.file.sections import JobConfig
-from slackwater.job.inputs.batches import JoinedColumn, SourceCounts, known_counts, known_joins
+from slackwater.job.inputs.batches import JoinedColumn, SourceCounts, known_counts, known_joins, known_samples
 from slackwater.job.inputs.counting import Counting, SourceStatistics, is_current, shown
 from slackwater.job.inputs.job_sources import JobSources
 from slackwater.job.inputs.sources import Source
@@ -78,7 +78,7 @@ class StatisticsCollector:
 
     def _with_meetings(self, statistics: Statistics) -> Statistics:
         """With what was learned of rows that refer to each other."""
-        learned = meetings(known_joins(self.store), known_counts(self.store))
+        learned = meetings(known_joins(self.store), known_samples(self.store))
         return {name: replace(table, meets=learned.get(name, {})) for name, table in statistics.items()}
 
     def learns_joins(self, sources: Mapping[str, Source]) -> bool:
@@ -91,17 +91,17 @@ class StatisticsCollector:
 
         That is the second arrival of a job: from then on something is known. A few rows are not worth it.
         """
-        joined, counts = known_joins(self.store), known_counts(self.store)
-        if self.given is not None or meetings(joined, counts):
+        joined, samples = known_joins(self.store), known_samples(self.store)
+        if self.given is not None or meetings(joined, samples):
             return []
-        asked = [each for each in joined if met(each, counts) and _bring_enough(waiting, each)]
+        asked = [each for each in joined if met(each, samples) and _bring_enough(waiting, each)]
         names = {name for each in asked for name in (each.source, each.other)}
         if not names:
             return []
         own = {name: source for name, source in sources.items() if name in names}
         now = {name: source.listed() for name, source in own.items()}
-        counts = Counting(self.store, self.session).counts(own, now, self._columns_used(own))
-        learned = meetings(asked, counts)
+        Counting(self.store, self.session).counts(own, now, self._columns_used(own))
+        learned = meetings(asked, known_samples(self.store))
         return [in_words(name, column, each) for name, of in learned.items() for column, each in of.items()]
 
     @charged_to(Phase.INPUTS)

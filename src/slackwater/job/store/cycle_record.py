@@ -94,6 +94,8 @@ class CycleRecord(Record):
     pinned: dict[str, str] = Field(default={})
     """The values of calls that depend on the moment or the session, as literals, where a query has any."""
     expected: Expected = Field(default={})
+    guessed: tuple[str, ...] = ()
+    """The sources of which neither the job file nor an earlier cycle said how many rows they bring."""
     by_text: dict[str, str] = Field(default={})
     """The queries that the first plan computes by their texts, each with the reason."""
     assumed: tuple[AssumptionRecord, ...] = ()
