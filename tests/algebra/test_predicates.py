@@ -8,7 +8,8 @@ import duckdb
 import pytest
 from tests.algebra.expressions import COLUMNS, A, B, C, scalar, shown
 
-from slackwater.algebra.predicates import column_equality, equality_sides, null_rejected_columns, strict_columns
+from slackwater.algebra.nullability import null_rejected_columns, strict_columns
+from slackwater.algebra.predicates import column_equality, equality_sides
 from slackwater.algebra.schema import Column
 from slackwater.sql.dialect import render
 

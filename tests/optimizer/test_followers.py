@@ -9,7 +9,8 @@ from tests.optimizer.truth import Truth
 from tests.strategies.choices import Seeded
 from tests.strategies.queries import Family
 
-from slackwater.rules.generate.arrival_deltas import RULES
+from slackwater.rules.generate import arrival_deltas
+from slackwater.rules.rule import rules_of
 
 pytestmark = pytest.mark.heavy
 
@@ -45,4 +46,4 @@ def test_all_rules_about_arrivals_are_tried() -> None:
         made = make_followed_law(Seeded(seed), Family.JOINS)
         truth = Truth(made.case, made.movements, made.long_spelling)
         found |= {alternative.rule for _, alternative in truth.every_alternative()}
-    assert {rule.name for rule in RULES} <= found
+    assert {rule.name for rule in rules_of(arrival_deltas)} <= found

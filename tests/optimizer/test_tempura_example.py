@@ -10,7 +10,8 @@ import pytest
 
 from slackwater.algebra.relation import Join, JoinKind, Relation
 from slackwater.memo.positive import positive_part
-from slackwater.physical.flat_models import FlatCost, RowsCost
+from slackwater.physical.flat_models import RowsCost
+from slackwater.physical.model import CostModel
 from slackwater.plan.options import Options
 from slackwater.plan.plan import ONLY
 from slackwater.rows.estimate import Estimate, Rows
@@ -173,7 +174,7 @@ def test_hold_back_gives_the_deltas_of_figure_1d() -> None:
 
 
 @dataclass(frozen=True)
-class FigureFive(FlatCost):
+class FigureFive(CostModel):
     """The early inner join costs 10 to compute, 5 to save, 4 to load; the outer join from scratch is out of reach."""
 
     def compute(self, tree: Relation, rows: Rows) -> float:

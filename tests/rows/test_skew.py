@@ -86,14 +86,14 @@ def test_sums_lie_about_the_mean_that_bounds_tell() -> None:
 
 
 def test_moments_without_bounds_are_those_of_an_even_spread() -> None:
-    mean, variance = moments(Spread(10.0, 10.0, low=2.0, high=8.0)) or (0.0, 0.0)
+    mean, variance = moments(Spread(10.0, 10.0, range=(2.0, 8.0))) or (0.0, 0.0)
     assert (mean, variance) == pytest.approx((5.0, 3.0))
     assert moments(Spread(10.0, 10.0)) is None
 
 
 def test_all_values_are_known() -> None:
     """Then a range is the sum of its values, and what is not listed is not there."""
-    flags = Spread(3.0, 3.0, nulls=0.5, low=1.0, high=3.0, frequent=((1.0, 0.7), (2.0, 0.2), (3.0, 0.1)))
+    flags = Spread(3.0, 3.0, nulls=0.5, range=(1.0, 3.0), frequent=((1.0, 0.7), (2.0, 0.2), (3.0, 0.1)))
     left = Range()
     left.low, left.above_low = 1.0, True
     assert range_share(flags, left) == pytest.approx(0.3)

@@ -10,10 +10,10 @@ from slackwater.plan.options import Options
 from slackwater.plan.planner import Planning, plan_query
 from slackwater.plan.proposals import open_space
 from slackwater.rules.normalize.normalizer import normalize
-from slackwater.search.choose import Choice, Chooser, Computed, Existing
+from slackwater.search.choose import Chooser
 from slackwater.search.objective import WeightedSum
 from slackwater.search.price_list import PriceList
-from slackwater.search.space import Key, Space, SpaceScope, Start
+from slackwater.search.space import Space, SpaceScope
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline
 from slackwater.time.version import OLD
@@ -30,15 +30,11 @@ def planned(*rows: float) -> Planning:
     return plan_query(query, statistics, TIMELINE, OPTIONS)
 
 
-def ways_to_have(choices: dict[Key, Choice]) -> set[type[Computed] | Existing]:
-    return {Computed if isinstance(choice.how, Computed) else choice.how for choice in choices.values()}
-
-
 def test_what_a_rule_computes_names_it_and_what_is_read_names_none() -> None:
     choices = planned(900.0, 100.0).choices
-    assert ways_to_have(choices) == {Computed, Existing.SOURCE}
+    assert {choice.way is None for choice in choices.values()} == {True, False}
     for choice in choices.values():
-        assert bool(choice.rules) == (choice.tree is not None) == isinstance(choice.how, Computed)
+        assert bool(choice.rules) == (choice.tree is not None) == (choice.way is not None)
 
 
 def test_what_brings_no_rows_is_empty() -> None:
@@ -47,17 +43,19 @@ def test_what_brings_no_rows_is_empty() -> None:
     change = planning.memo.delta(root.group, OLD, root.until)
     space = Space(PriceList(planning.cells, OPTIONS.model), TIMELINE)
     chooser = Chooser(space, OBJECTIVE, [space.node(planning.cells.cell(change, 2), 2)])
-    assert [choice.how for choice in chooser.choices().values()] == [Existing.EMPTY]
+    ((cell, _),) = choices = chooser.choices()
+    assert [choice.way for choice in choices.values()] == [None]
+    assert planning.cells.at_hand(cell).is_empty
 
 
 def test_what_an_earlier_run_left_is_kept() -> None:
     planning = planned(900.0, 100.0)
     saved = {key for key, choice in planning.choices.items() if key[1] == 1 and choice.tree is not None}
     (delivery,) = planning.deliveries
-    start = Start(2, frozenset(saved))
-    chooser = open_space(PriceList(planning.cells, OPTIONS.model), [delivery], TIMELINE, OPTIONS, SpaceScope(start))
+    scope = SpaceScope(2, frozenset(saved))
+    chooser = open_space(PriceList(planning.cells, OPTIONS.model), [delivery], TIMELINE, OPTIONS, scope)
     choices = chooser.choices()
-    kept = {key for key, choice in choices.items() if choice.how is Existing.KEPT}
+    kept = {key for key, choice in choices.items() if choice.way is None and not planning.cells.is_at_hand(key[0])}
     assert kept
     assert kept <= saved
     assert all(choices[key].rules == () for key in kept)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from random import Random
 
 from slackwater.algebra.relation import Relation
-from slackwater.physical.flat_models import FlatCost
 from slackwater.physical.model import CostModel, EngineCost
 from slackwater.rows.estimate import Estimate, Rows
 from slackwater.time.forms import Form, Kind
@@ -19,7 +18,7 @@ SPREAD = 2.0
 DEAR = 1e4
 
 
-class ScatteredCost(FlatCost):
+class ScatteredCost(CostModel):
     """A cost model for tests. Not for comparing plans: a price says nothing of work."""
 
     def __init__(self, seed: int) -> None:

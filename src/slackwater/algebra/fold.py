@@ -7,15 +7,17 @@ years.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from enum import Enum, auto
+from functools import partial
 
 from sqlglot import exp
 
 from slackwater.algebra.infer import type_of, whole_number
+from slackwater.algebra.nullability import STRICT_NODES
 from slackwater.algebra.once import once
-from slackwater.algebra.predicates import STRICT_NODES
 from slackwater.algebra.scalar import NULL, TRUE, Scalar, cast, conjunction, conjuncts, disjunction, disjuncts
 from slackwater.algebra.schema import Column
 from slackwater.algebra.types import Type
@@ -28,18 +30,18 @@ _NEGATED: dict[type[exp.Expr], type[exp.Binary]] = {
     exp.GT: exp.LTE,
     exp.LTE: exp.GT,
 }
-_COMPARE: dict[type[exp.Expr], Callable[[int], bool]] = {
-    exp.EQ: lambda sign: sign == 0,
-    exp.NEQ: lambda sign: sign != 0,
-    exp.LT: lambda sign: sign < 0,
-    exp.LTE: lambda sign: sign <= 0,
-    exp.GT: lambda sign: sign > 0,
-    exp.GTE: lambda sign: sign >= 0,
+_COMPARE: dict[type[exp.Expr], Callable[[int, int], bool]] = {
+    exp.EQ: operator.eq,
+    exp.NEQ: operator.ne,
+    exp.LT: operator.lt,
+    exp.LTE: operator.le,
+    exp.GT: operator.gt,
+    exp.GTE: operator.ge,
 }
 _COMPUTE: dict[type[exp.Expr], Callable[[int, int], int]] = {
-    exp.Add: lambda a, b: a + b,
-    exp.Sub: lambda a, b: a - b,
-    exp.Mul: lambda a, b: a * b,
+    exp.Add: operator.add,
+    exp.Sub: operator.sub,
+    exp.Mul: operator.mul,
 }
 INT_RANGE = range(-(2**31), 2**31)
 
@@ -83,9 +85,8 @@ def is_never_true(predicate: Scalar) -> bool:
 
 def rejects_padding(predicate: Scalar, padded: frozenset[Column]) -> bool:
     """Whether no conjunct-wise truth is left once all these columns are null, as in the padding of an outer join."""
-    null = dict.fromkeys(padded, NULL)
     return any(
-        is_never_true(Scalar.of(_fold(_with_nulls(part.substitute(null).tree.copy()), None), part.columns))
+        is_never_true(Scalar.of(_once_null(part, padded), part.columns))
         for part in conjuncts(predicate)
         if part.columns & padded and not part.can_raise
     )
@@ -104,7 +105,7 @@ def padded_value(scalar: Scalar, padded: frozenset[Column]) -> Padded:
     """The value of an expression once all these columns are null."""
     if scalar.can_raise or not scalar.columns & padded:
         return Padded.ANY
-    value = _fold(_with_nulls(scalar.substitute(dict.fromkeys(padded, NULL)).tree.copy()), None)
+    value = _once_null(scalar, padded)
     if _is_null_constant(value):
         return Padded.NULL
     while isinstance(value, (exp.Cast, exp.Paren)):
@@ -113,16 +114,14 @@ def padded_value(scalar: Scalar, padded: frozenset[Column]) -> Padded:
     return Padded.ZERO if is_zero else Padded.ANY
 
 
-def _with_nulls(tree: exp.Expr) -> exp.Expr:
-    """Nulls carried up through everything that passes them on; types no longer matter, only truth does.
+def _once_null(scalar: Scalar, padded: frozenset[Column]) -> exp.Expr:
+    """An expression worked out with nulls for some columns; types no longer matter, only truth does."""
+    return _fold(_with_nulls(scalar.substitute(dict.fromkeys(padded, NULL)).tree.copy()), None)
 
-    Works on a tree of its own, in place.
-    """
-    for key, child in list(tree.args.items()):
-        if isinstance(child, exp.Expr):
-            tree.set(key, _with_nulls(child))
-        elif isinstance(child, list):
-            tree.set(key, [_with_nulls(c) if isinstance(c, exp.Expr) else c for c in child])
+
+def _with_nulls(tree: exp.Expr) -> exp.Expr:
+    """Nulls carried up through everything that passes them on."""
+    _change_parts(tree, _with_nulls)
     if isinstance(tree, exp.Coalesce):
         kept = [a for a in (tree.this, *tree.expressions) if not isinstance(a.unnest(), exp.Null)]
         return exp.Null() if not kept else kept[0] if len(kept) == 1 or _is_constant(kept[0]) else tree
@@ -131,6 +130,15 @@ def _with_nulls(tree: exp.Expr) -> exp.Expr:
     if isinstance(tree, (exp.In, exp.Between, exp.Cast)) and isinstance(tree.this.unnest(), exp.Null):
         return exp.Null()
     return tree
+
+
+def _change_parts(tree: exp.Expr, change: Callable[[exp.Expr], exp.Expr]) -> None:
+    """Changes the direct parts of a tree in place: the caller's tree is its own."""
+    for key, child in list(tree.args.items()):
+        if isinstance(child, exp.Expr):
+            tree.set(key, change(child))
+        elif isinstance(child, list):
+            tree.set(key, [change(part) if isinstance(part, exp.Expr) else part for part in child])
 
 
 def _is_constant(tree: exp.Expr) -> bool:
@@ -142,15 +150,8 @@ def _is_null_constant(tree: exp.Expr) -> bool:
 
 
 def _fold(tree: exp.Expr, types: Types | None) -> exp.Expr:
-    """Constants worked out bottom up, in place: the caller's tree is its own.
-
-    Without `types` only truth matters, and a value may change its type.
-    """
-    for key, child in list(tree.args.items()):
-        if isinstance(child, exp.Expr):
-            tree.set(key, _fold(child, types))
-        elif isinstance(child, list):
-            tree.set(key, [_fold(c, types) if isinstance(c, exp.Expr) else c for c in child])
+    """Constants worked out bottom up. Without `types` only truth matters, and a value may change its type."""
+    _change_parts(tree, partial(_fold, types=types))
     match tree:
         case exp.Paren():
             folded: exp.Expr = tree.this
@@ -209,9 +210,7 @@ def _negate(tree: exp.Expr) -> exp.Expr:
 def _is_null(tree: exp.Expr) -> exp.Expr:
     if _is_null_constant(tree.this):
         return exp.Boolean(this=True)
-    if isinstance(tree.this, (exp.Literal, exp.Boolean)):
-        return exp.Boolean(this=False)
-    return tree
+    return exp.Boolean(this=False) if _is_constant(tree.this) else tree
 
 
 def _of_the_same_type(tree: exp.Expr, chosen: exp.Expr, types: Types | None) -> exp.Expr:
@@ -273,10 +272,7 @@ def _whole_number(tree: exp.Expr) -> exp.Expr | None:
     if left is None or right is None:
         return None
     result = _COMPUTE[type(tree)](left, right)
-    if result not in INT_RANGE:
-        return None
-    number = exp.Literal.number(abs(result))
-    return exp.Neg(this=number) if result < 0 else number
+    return exp.Literal.number(result) if result in INT_RANGE else None
 
 
 def _comparison(tree: exp.Expr) -> exp.Expr:
@@ -285,9 +281,9 @@ def _comparison(tree: exp.Expr) -> exp.Expr:
         return exp.Null()
     numbers = _integer(left), _integer(right)
     if numbers[0] is not None and numbers[1] is not None:
-        return exp.Boolean(this=_COMPARE[type(tree)](numbers[0] - numbers[1]))
+        return exp.Boolean(this=_COMPARE[type(tree)](numbers[0], numbers[1]))
     if isinstance(left, exp.Literal) and isinstance(right, exp.Literal) and left.is_string and right.is_string:
-        return exp.Boolean(this=_COMPARE[type(tree)]((left.name > right.name) - (left.name < right.name)))
+        return exp.Boolean(this=_COMPARE[type(tree)]((left.name > right.name) - (left.name < right.name), 0))
     return tree
 
 

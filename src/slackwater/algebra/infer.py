@@ -15,7 +15,7 @@ from sqlglot import exp
 from slackwater.algebra import types as t
 from slackwater.algebra.function_types import BY_ARGUMENTS, FIXED
 from slackwater.algebra.functions import AVERAGE_OF
-from slackwater.algebra.scalar import function_name
+from slackwater.algebra.scalar import branch_values, function_name
 from slackwater.algebra.types import Type
 
 _ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
@@ -69,7 +69,7 @@ def type_of(tree: exp.Expr, columns: Mapping[str, Type]) -> Type:
         case exp.AtTimeZone() | exp.FromTimeZone():
             return t.TIMESTAMP
         case exp.Case() | exp.If():
-            return t.common_type([of(branch) for branch in _branches(tree)])
+            return t.common_type([of(value) for value in branch_values(tree) if value is not None])
         case exp.Bracket():
             return of(tree.this).element
         case exp.Dot():
@@ -92,12 +92,6 @@ def _percentile(tree: exp.WithinGroup, of: Callable[[exp.Expr], Type]) -> Type:
     kind = of(tree.expression.expressions[0].this)
     several = isinstance(tree.this.this, exp.Array)
     return (t.array_of(t.DOUBLE) if several else t.DOUBLE) if kind.is_numeric else t.UNKNOWN
-
-
-def _branches(tree: exp.Case | exp.If) -> list[exp.Expr]:
-    """The values that a CASE or an IF chooses from."""
-    whens, otherwise = (tree.args["ifs"], "default") if isinstance(tree, exp.Case) else ([tree], "false")
-    return [*(when.args["true"] for when in whens), *filter(None, [tree.args.get(otherwise)])]
 
 
 def _struct(fields: Sequence[tuple[str, Type]]) -> Type:

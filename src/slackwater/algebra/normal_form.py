@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from slackwater.algebra.fold import rejects_padding
-from slackwater.algebra.predicates import null_rejected_columns
+from slackwater.algebra.nullability import null_rejected_columns
 from slackwater.algebra.properties import properties
 from slackwater.algebra.relation import Join, JoinKind, Project, Relation
 from slackwater.algebra.schema import Column

@@ -1,13 +1,14 @@
-"""What is worked out of a scalar or a relation once, and kept with it."""
+"""What is worked out of an object once, and kept with it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
-from typing import TypeVar
+from functools import cache, partial, wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 Subject = TypeVar("Subject")
 Derived = TypeVar("Derived")
+Arguments = ParamSpec("Arguments")
 
 
 def once(work: Callable[[Subject], Derived]) -> Callable[[Subject], Derived]:
@@ -23,6 +24,23 @@ def once(work: Callable[[Subject], Derived]) -> Callable[[Subject], Derived]:
         if key not in kept:
             kept[key] = work(subject)
         found: Derived = kept[key]
+        return found
+
+    return remembered
+
+
+def once_for_each(
+    work: Callable[Concatenate[Subject, Arguments], Derived],
+) -> Callable[Concatenate[Subject, Arguments], Derived]:
+    """The same for work with arguments, such as a method: what was worked out for each of them is kept."""
+    key = f"_{work.__module__}.{work.__qualname__}"
+
+    @wraps(work)
+    def remembered(subject: Subject, /, *arguments: Arguments.args, **options: Arguments.kwargs) -> Derived:
+        kept = subject.__dict__
+        if key not in kept:
+            kept[key] = cache(partial(work, subject))
+        found: Derived = kept[key](*arguments, **options)
         return found
 
     return remembered

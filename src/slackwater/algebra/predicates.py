@@ -1,112 +1,54 @@
-"""Reading predicates: the columns they equate, the nulls they turn away. For the values they ask for: `value_tests`."""
+"""Reading predicates: the columns they equate. For nulls: `nullability`; for the values they ask for: `value_tests`."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
+from slackwater.algebra.infer import whole_number
 from slackwater.algebra.once import once
+from slackwater.algebra.relation import Join
 from slackwater.algebra.scalar import Scalar
 from slackwater.algebra.schema import Column
 
 
+def equality_sides(scalar: Scalar) -> tuple[Scalar, Scalar] | None:
+    """Both sides of `a = b`, whatever they are."""
+    return matched_sides(scalar) if isinstance(scalar.tree, exp.EQ) else None
+
+
+@once
+def matched_sides(scalar: Scalar) -> tuple[Scalar, Scalar] | None:
+    """Both sides of `a = b` or `a <=> b`."""
+    return _sides(scalar) if isinstance(scalar.tree, (exp.EQ, exp.NullSafeEQ)) else None
+
+
+def _sides(scalar: Scalar) -> tuple[Scalar, Scalar]:
+    return scalar.part(scalar.tree.this), scalar.part(scalar.tree.expression)
+
+
 def column_equality(scalar: Scalar) -> tuple[Column, Column] | None:
     """The two columns of a plain `a = b`."""
-    sides = equality_sides(scalar)
+    return _columns(equality_sides(scalar))
+
+
+def column_inequality(scalar: Scalar) -> tuple[Column, Column] | None:
+    """The two columns of a plain `a <> b`."""
+    return _columns(_sides(scalar) if isinstance(scalar.tree, exp.NEQ) else None)
+
+
+def _columns(sides: tuple[Scalar, Scalar] | None) -> tuple[Column, Column] | None:
     if sides and (left := sides[0].column) and (right := sides[1].column):
         return left, right
     return None
 
 
-def column_inequality(scalar: Scalar) -> tuple[Column, Column] | None:
-    """The two columns of a plain `a <> b`."""
-    tree = scalar.tree
-    if not isinstance(tree, exp.NEQ):
-        return None
-    left, right = (scalar.part(side).column for side in (tree.this, tree.expression))
-    return (left, right) if left is not None and right is not None else None
-
-
-@once
-def equality_sides(scalar: Scalar) -> tuple[Scalar, Scalar] | None:
-    """Both sides of `a = b`, whatever they are."""
-    tree = scalar.tree
-    if not isinstance(tree, exp.EQ):
-        return None
-    return scalar.part(tree.this), scalar.part(tree.expression)
-
-
-def strict_columns(scalar: Scalar) -> frozenset[Column]:
-    """Columns whose null makes the whole value null."""
-    return _columns_of(_strict(scalar.tree), scalar)
-
-
-def null_rejected_columns(predicate: Scalar) -> frozenset[Column]:
-    """Columns whose null keeps the predicate from being true."""
-    return _columns_of(_rejecting(predicate.tree), predicate)
-
-
-def _columns_of(ids: frozenset[str], scalar: Scalar) -> frozenset[Column]:
-    return frozenset(column for column in scalar.columns if column.id in ids)
-
-
-STRICT_NODES: tuple[type[exp.Expr], ...] = (
-    exp.Add,
-    exp.Sub,
-    exp.Mul,
-    exp.Div,
-    exp.Mod,
-    exp.IntDiv,
-    exp.Neg,
-    exp.EQ,
-    exp.NEQ,
-    exp.LT,
-    exp.LTE,
-    exp.GT,
-    exp.GTE,
-    exp.Like,
-    exp.ILike,
-    exp.RegexpLike,
-    exp.Not,
-    exp.Paren,
-    exp.Abs,
-    exp.Upper,
-    exp.Lower,
-    exp.Substring,
-    exp.Year,
-    exp.Month,
-    exp.Round,
-    exp.DPipe,
-)
-
-
-def _strict(tree: exp.Expr) -> frozenset[str]:
-    if isinstance(tree, exp.Column):
-        return frozenset((tree.name,))
-    if isinstance(tree, exp.Cast):
-        return _strict(tree.this)
-    if isinstance(tree, (exp.In, exp.Between)):
-        # A null bound or list member leaves some answers false, so only the tested value counts.
-        return _strict(tree.this)
-    if isinstance(tree, STRICT_NODES):
-        return frozenset[str]().union(*(_strict(child) for child in tree.iter_expressions()))
-    return frozenset()
-
-
-def _rejecting(tree: exp.Expr) -> frozenset[str]:
-    if isinstance(tree, exp.Paren):
-        return _rejecting(tree.this)
-    if isinstance(tree, exp.And):
-        return _rejecting(tree.this) | _rejecting(tree.expression)
-    if isinstance(tree, exp.Or):
-        return _rejecting(tree.this) & _rejecting(tree.expression)
-    if isinstance(tree, exp.Between):
-        return frozenset[str]().union(*(_strict(child) for child in tree.iter_expressions()))
-    if isinstance(tree, exp.Not):
-        inner = tree.this.unnest()
-        if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null):
-            return _strict(inner.this)
-        return _strict(inner)
-    return _strict(tree)
+def equated_sides(join: Join, part: Scalar) -> tuple[Scalar, Scalar] | None:
+    """The sides of an equality between the two inputs of a join, that of the left input first."""
+    own, sides = frozenset(join.left.columns), matched_sides(part)
+    for one, other in (sides, sides[::-1]) if sides is not None else ():
+        if one.columns and other.columns and one.columns <= own and not other.columns & own:
+            return one, other
+    return None
 
 
 def is_null_test(predicate: Scalar) -> Scalar | None:
@@ -117,23 +59,11 @@ def is_null_test(predicate: Scalar) -> Scalar | None:
     return None
 
 
-@once
-def matched_sides(scalar: Scalar) -> tuple[Scalar, Scalar] | None:
-    """Both sides of `a = b` or `a <=> b`."""
-    tree = scalar.tree
-    if not isinstance(tree, (exp.EQ, exp.NullSafeEQ)):
-        return None
-    return scalar.part(tree.this), scalar.part(tree.expression)
-
-
 def upper_bound(predicate: Scalar) -> Column | None:
     """The column of `x <= n`, `x < n` or `x = 1` with a whole number n, where that is the whole predicate."""
     tree = predicate.tree
     if not isinstance(tree, (exp.LTE, exp.LT, exp.EQ)) or not isinstance(tree.this, exp.Column):
         return None
-    limit = tree.expression
-    if not isinstance(limit, exp.Literal) or limit.is_string or not limit.name.isdigit():
-        return None
-    if isinstance(tree, exp.EQ) and limit.name != "1":
-        return None
-    return next(iter(predicate.columns))
+    limit = whole_number(tree.expression)
+    bounds = limit == 1 if isinstance(tree, exp.EQ) else limit is not None and limit >= 0
+    return next(iter(predicate.columns)) if bounds else None

@@ -13,9 +13,9 @@ from itertools import product
 
 from slackwater.algebra import arrival_keys
 from slackwater.algebra.arrival_keys import ArrivalKeys, at_once, in_all, of_scan, renamed
-from slackwater.algebra.nullability import never_null
+from slackwater.algebra.nullability import never_null, null_rejected_columns
 from slackwater.algebra.once import once
-from slackwater.algebra.predicates import column_equality, equality_sides, null_rejected_columns
+from slackwater.algebra.predicates import column_equality, equality_sides
 from slackwater.algebra.relation import (
     Aggregate,
     Expand,
@@ -167,51 +167,31 @@ def _(relation: Project) -> Properties:
 def _(relation: Join) -> Properties:
     left, right = properties(relation.left), properties(relation.right)
     tables = left.changing_tables | right.changing_tables
-    equal = tuple(_equalities(relation.condition))
+    if relation.kind is JoinKind.FULL:
+        pairs = ((a, b) for a, b in product(left.keys, right.keys) if a <= left.not_null and b <= right.not_null)
+        keys = tuple(a | b for a, b in pairs if a and b)
+        return Properties(NO_COLUMNS, keys, (), tables, monotone=not tables, grows=not tables)
+    if relation.kind in (JoinKind.INNER, JoinKind.SEMI):
+        monotone, grows = left.monotone and right.monotone, left.grows and right.grows
+    else:
+        monotone, grows = left.monotone and not right.changing_tables, _grows_with_partners(relation)
+    arriving = _joined_arrivals(relation)
+    joined = Properties(left.not_null, left.keys, left.dependencies, tables, monotone, arriving, grows)
     rejected = null_rejected_columns(relation.condition)
-    left_columns, right_columns = frozenset(relation.left.columns), frozenset(relation.right.columns)
-    right_settled = not right.changing_tables
     match relation.kind:
-        case JoinKind.SEMI | JoinKind.ANTI:
-            semi = relation.kind is JoinKind.SEMI
-            not_null = left.not_null | (rejected & left_columns if semi else NO_COLUMNS)
-            monotone = left.monotone and (right.monotone if semi else right_settled)
-            grows = left.grows and right.grows if semi else _grows_with_partners(relation)
-            arriving = _joined_arrivals(relation)
-            return Properties(not_null, left.keys, left.dependencies, tables, monotone, arriving, grows)
-        case JoinKind.INNER:
-            dependencies = left.dependencies + right.dependencies + equal
-            keys = _join_keys(relation, both_ways=True)
-            not_null = left.not_null | right.not_null | rejected & (left_columns | right_columns)
-            return _with_reduced_keys(
-                Properties(
-                    not_null,
-                    keys,
-                    dependencies,
-                    tables,
-                    left.monotone and right.monotone,
-                    _joined_arrivals(relation),
-                    left.grows and right.grows,
-                )
-            )
+        case JoinKind.ANTI:
+            return joined
+        case JoinKind.SEMI:
+            return replace(joined, not_null=left.not_null | rejected & frozenset(relation.columns))
         case JoinKind.LEFT:
             safe = tuple(d for d in right.dependencies if d.determinant and d.determinant <= right.not_null)
-            return Properties(
-                left.not_null,
-                _join_keys(relation, both_ways=False),
-                left.dependencies + safe,
-                tables,
-                left.monotone and right_settled,
-                _joined_arrivals(relation),
-                _grows_with_partners(relation),
-            )
-        case JoinKind.FULL:
-            keys = tuple(
-                a | b
-                for a, b in product(left.keys, right.keys)
-                if a and b and a <= left.not_null and b <= right.not_null
-            )
-            return Properties(NO_COLUMNS, keys, (), tables, monotone=not tables, grows=not tables)
+            keys = _join_keys(relation, both_ways=False)
+            return replace(joined, keys=keys, dependencies=left.dependencies + safe)
+        case JoinKind.INNER:
+            not_null = left.not_null | right.not_null | rejected & frozenset(relation.columns)
+            dependencies = left.dependencies + right.dependencies + tuple(_equalities(relation.condition))
+            keys = _join_keys(relation, both_ways=True)
+            return _with_reduced_keys(replace(joined, not_null=not_null, keys=keys, dependencies=dependencies))
 
 
 @derive.register
@@ -224,20 +204,18 @@ def _(relation: Aggregate) -> Properties:
         if d.determinant <= key and d.dependent & key
     )
     counts = frozenset(column for column, call in relation.calls if call.function in ("count", "count_if"))
-    monotone = not below.changing_tables or (relation.is_distinct and below.monotone)
-    own = (Dependency(key, frozenset(relation.columns)),)
     arriving = in_all(below.arrives_by, [relation.keys])
-    return _with_reduced_keys(
-        Properties(
-            (below.not_null & key) | counts,
-            (key,),
-            inherited + own,
-            below.changing_tables,
-            monotone,
-            arriving,
-            not below.changing_tables or (below.grows and (relation.is_distinct or bool(at_once(arriving)))),
-        )
+    settled = not below.changing_tables
+    known = replace(
+        below,
+        not_null=(below.not_null & key) | counts,
+        keys=(key,),
+        dependencies=(*inherited, Dependency(key, frozenset(relation.columns))),
+        monotone=settled or (relation.is_distinct and below.monotone),
+        arrives_by=arriving,
+        grows=settled or (below.grows and (relation.is_distinct or bool(at_once(arriving)))),
     )
+    return _with_reduced_keys(known)
 
 
 @derive.register

@@ -104,9 +104,13 @@ def _names_of_fields(kind: type[object]) -> tuple[str, ...]:
 class Relation:
     """What all operators share: inputs, columns, and the columns that come from outside."""
 
+    names: tuple[Column, ...]
+    """The columns that an operator names itself, if it does."""
+
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        raise NotImplementedError
+        """All columns, in order: those that it names, unless it says otherwise."""
+        return self.names
 
     @cached_property
     def inputs(self) -> tuple[Relation, ...]:
@@ -214,10 +218,6 @@ class Scan(Relation):
     def __post_init__(self) -> None:
         self._must_be_unique(self.names)
 
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        return self.names
-
 
 @dataclass(frozen=True, eq=False)
 class Values(Relation):
@@ -225,10 +225,6 @@ class Values(Relation):
 
     names: tuple[Column, ...]
     rows: tuple[tuple[Scalar, ...], ...]
-
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        return self.names
 
     @property
     def is_empty(self) -> bool:
@@ -410,10 +406,6 @@ class Union(Relation):
         self._must_be_unique(self.names)
         if len(self.branches) != len(self.sources) or any(len(s) != len(self.names) for s in self.sources):
             raise InternalError("Union whose branches do not fit its columns")
-
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        return self.names
 
     @cached_property
     def inputs(self) -> tuple[Relation, ...]:

@@ -142,33 +142,24 @@ def function_name(node: exp.Expr) -> str:
         return str(node.name).lower()
     if not isinstance(node, exp.Func) or isinstance(node, (exp.Cast, exp.Case, exp.And, exp.Or)):
         return ""
-    return _name_of_class(type(node)) or node.sql(dialect="spark").partition("(")[0].strip().lower()
+    return _FIXED_NAMES.get(type(node)) or node.sql(dialect="spark").partition("(")[0].strip().lower()
 
 
 _FIXED_NAMES: dict[type[exp.Expr], str] = {
-    exp.Sum: "sum",
-    exp.Count: "count",
-    exp.Avg: "avg",
-    exp.Min: "min",
-    exp.Max: "max",
-    exp.Coalesce: "coalesce",
-    exp.If: "if",
-    exp.Substring: "substring",
-    exp.Abs: "abs",
-    exp.Round: "round",
-    exp.Concat: "concat",
-    exp.Rand: "rand",
-    exp.CurrentDate: "current_date",
-    exp.CurrentTimestamp: "current_timestamp",
-    exp.CurrentCatalog: "current_catalog",
-    exp.Localtimestamp: "localtimestamp",
-    exp.ParseJSON: "parse_json",
-    exp.UnixDate: "unix_date",
+    kind: kind.sql_name().lower()
+    for kind in (
+        *(exp.Sum, exp.Count, exp.Avg, exp.Min, exp.Max, exp.Coalesce, exp.If, exp.Substring, exp.Abs, exp.Round),
+        *(exp.Concat, exp.Rand, exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentCatalog, exp.Localtimestamp),
+        *(exp.ParseJSON, exp.UnixDate),
+    )
 }
+"""Functions whose name in Spark is sqlglot's own, whatever their arguments: the usual ones, and some spelt apart."""
 
 
-def _name_of_class(kind: type[exp.Expr]) -> str | None:
-    return _FIXED_NAMES.get(kind)
+def branch_values(tree: exp.Case | exp.If) -> list[exp.Expr | None]:
+    """The values that a CASE or an IF chooses from, the last for all other rows; None if that is not given."""
+    whens, otherwise = (tree.args["ifs"], "default") if isinstance(tree, exp.Case) else ([tree], "false")
+    return [*(when.args["true"] for when in whens), tree.args.get(otherwise)]
 
 
 def _is_literal(tree: exp.Expr) -> bool:

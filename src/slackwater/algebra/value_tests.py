@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
@@ -9,7 +11,7 @@ from enum import StrEnum
 from sqlglot import exp
 
 from slackwater.algebra.once import once
-from slackwater.algebra.scalar import Scalar
+from slackwater.algebra.scalar import Scalar, branch_values
 from slackwater.algebra.schema import Column
 from slackwater.algebra.types import Type
 
@@ -193,9 +195,7 @@ def _most_values(tree: exp.Expr) -> float | None:
         length = _constant(tree.args["length"]) if tree.args.get("length") is not None else None
         return 10.0 ** min(length, 9.0) if isinstance(length, float) and length >= 0.0 else None
     if isinstance(tree, exp.Case):
-        branches = [branch.args["true"] for branch in tree.args["ifs"]]
-        default = tree.args.get("default")
-        counts = [_most_values(b) for b in [*branches, *([default] if default is not None else [])]]
+        counts = [_most_values(value) for value in branch_values(tree) if value is not None]
         return None if None in counts else sum(c for c in counts if c is not None)
     if isinstance(tree, exp.Extract):
         return _EXTRACTED.get(tree.name.upper())
@@ -213,6 +213,12 @@ def _comparison(tree: exp.Expr, sign: Sign, scalar: Scalar) -> Test:
     return Comparing(scalar.part(tree.this), sign, scalar.part(tree.expression))
 
 
+_COMPUTE: dict[type[exp.Expr], Callable[[float, float], float]] = {
+    exp.Add: operator.add,
+    exp.Sub: operator.sub,
+    exp.Mul: operator.mul,
+    exp.Div: operator.truediv,
+}
 _TEMPORAL = ("date", "timestamp", "timestamp_ntz")
 
 
@@ -261,9 +267,11 @@ def _constant(tree: exp.Expr) -> Constant | None:
                 days = _days(inner)
                 return inner if days is None else days
             return _text_or_number(inner, is_text=kind not in exp.DataType.NUMERIC_TYPES)
-        case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
+        case exp.Binary() if (compute := _COMPUTE.get(type(tree))) is not None:
             left, right = _constant(tree.this), _constant(tree.expression)
-            return _computed(tree, left, right) if isinstance(left, float) and isinstance(right, float) else None
+            if not isinstance(left, float) or not isinstance(right, float) or (isinstance(tree, exp.Div) and not right):
+                return None
+            return float(compute(left, right))
         case _:
             return None
 
@@ -276,18 +284,6 @@ def constant_of(text: str, kind: Type) -> Constant:
     if kind.text == "boolean":
         return float(text.lower() == "true")
     return _text_or_number(text, is_text=not kind.is_numeric)
-
-
-def _computed(tree: exp.Expr, left: float, right: float) -> float | None:
-    match tree:
-        case exp.Add():
-            return left + right
-        case exp.Sub():
-            return left - right
-        case exp.Mul():
-            return left * right
-        case _:
-            return left / right if right else None
 
 
 def _text_or_number(text: str, *, is_text: bool) -> Constant:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 
 from slackwater.algebra.properties import derive
 from slackwater.algebra.relation import Aggregate, Relation, Scan
@@ -122,23 +123,13 @@ class MemoCheck:
 
     def _no_cycles(self) -> None:
         """Within one interval, no form depends on itself; old snapshots belong to the previous interval."""
-        done: set[Form] = set()
-        for group in self.memo:
-            for root in group.forms:
-                if root in done:
-                    continue
-                path: dict[Form, Iterator[Form]] = {root: self._needs(root)}
-                while path:
-                    form, needs = next(reversed(path.items()))
-                    below = next(needs, None)
-                    if below is None:
-                        done.add(form)
-                        path.pop(form)
-                    elif below in path:
-                        way = " ← ".join(str(step) for step in [*path, below])
-                        raise _broken(11, self.memo[below.group], f"{below} needs itself: {way}")
-                    elif below not in done:
-                        path[below] = self._needs(below)
+        needs = {form: set(self._needs(form)) for group in self.memo for form in group.forms}
+        try:
+            TopologicalSorter(needs).prepare()
+        except CycleError as found:
+            _, circle = found.args
+            way = " ← ".join(map(str, reversed(circle)))
+            raise _broken(11, self.memo[circle[0].group], f"{circle[0]} needs itself: {way}") from None
 
     def _needs(self, form: Form) -> Iterator[Form]:
         for alternative in self.memo[form.group].forms.get(form, []):

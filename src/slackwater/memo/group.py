@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from slackwater.algebra.properties import Columns, Properties
 from slackwater.algebra.relation import Relation
 from slackwater.algebra.schema import Column
-from slackwater.time.forms import Form, GroupId, GroupLeaf
+from slackwater.time.forms import Form, GroupId, GroupLeaf, forms_of
 from slackwater.time.version import Mask
 
 
@@ -40,9 +40,7 @@ class Alternative:
     """Those of its rule."""
 
     def leaves(self) -> tuple[Form, ...]:
-        """The distinct forms that it reads, in order of appearance."""
-        forms = dict.fromkeys(node for node in self.tree.walk() if isinstance(node, Form))
-        return tuple(forms)
+        return forms_of(self.tree)
 
 
 @dataclass

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from slackwater.algebra.once import once_for_each
 from slackwater.algebra.properties import Columns, Properties, derive
 from slackwater.algebra.relation import Relation, Scan
 from slackwater.algebra.schema import Column
@@ -29,7 +30,6 @@ class Memo:
         self._groups: list[Group] = []
         self._owner: dict[Relation, GroupId] = {}
         self._readers: dict[GroupId, list[tuple[GroupId, Relation]]] = {}
-        self._written: dict[GroupId, Relation] = {}
 
     def __iter__(self) -> Iterator[Group]:
         return iter(self._groups)
@@ -83,13 +83,12 @@ class Memo:
         owner = self._owner.get(over)
         return over if owner is None else self._groups[owner].leaf
 
+    @once_for_each
     def written(self, relation: Relation) -> Relation:
         """A relation in which each group is replaced by its first expression, down to the tables."""
-        if not isinstance(relation, GroupLeaf):
-            return relation.with_inputs(*map(self.written, relation.inputs))
-        if relation.group not in self._written:
-            self._written[relation.group] = self.written(self._groups[relation.group].expressions[0])
-        return self._written[relation.group]
+        if isinstance(relation, GroupLeaf):
+            return self.written(self._groups[relation.group].expressions[0])
+        return relation.with_inputs(*map(self.written, relation.inputs))
 
     def _over_leaves(self, relation: Relation) -> Relation:
         return relation.with_inputs(*(self.insert(below) for below in relation.inputs))

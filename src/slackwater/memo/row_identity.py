@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 
+from slackwater.algebra.once import once_for_each
 from slackwater.algebra.predicates import matched_sides
 from slackwater.algebra.relation import (
     Aggregate,
@@ -43,32 +44,26 @@ class RowIdentities:
 
     def __init__(self, memo: Memo) -> None:
         self.memo = memo
-        self._blocks: dict[GroupId, Block] = {}
-        self._tables: dict[GroupId, frozenset[str]] = {}
 
     def of(self, group: GroupId) -> str:
         """The identity of a group."""
         inputs, tests = self._block(group)
         return inputs[0] if len(inputs) == 1 and not tests else _digest("rows", *inputs, "where", *sorted(tests))
 
+    @once_for_each
     def tables(self, relation: Relation) -> frozenset[str]:
         """The base tables below a relation over groups or forms."""
         match relation:
             case GroupLeaf() | Form():
-                names = self._tables.get(relation.group)
-                if names is None:
-                    names = self._tables[relation.group] = self.tables(self.memo[relation.group].expressions[0])
-                return names
+                return self.tables(self.memo[relation.group].expressions[0])
             case Scan():
                 return frozenset((relation.table.name,))
             case _:
                 return frozenset[str]().union(*map(self.tables, relation.inputs))
 
+    @once_for_each
     def _block(self, group: GroupId) -> Block:
-        block = self._blocks.get(group)
-        if block is None:
-            block = self._blocks[group] = self._block_of(self.memo[group].expressions[0])
-        return block
+        return self._block_of(self.memo[group].expressions[0])
 
     def _block_of(self, node: Relation) -> Block:
         match node:

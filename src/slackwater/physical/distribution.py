@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from slackwater.algebra.once import once
-from slackwater.algebra.predicates import column_equality, matched_sides
+from slackwater.algebra.predicates import equality_sides, equated_sides
 from slackwater.algebra.relation import Filter, Generate, Join, JoinKind, Project, Relation, Union
 from slackwater.algebra.scalar import conjuncts
 from slackwater.algebra.schema import Column
@@ -58,14 +58,7 @@ def by_each(columns: Iterable[Column]) -> Hashed:
 
 def both(keys: Columns, required: Required | None) -> Required | None:
     """The requirement that clusters by the keys and implies `required`; None if there is none."""
-    plain = frozenset(key for key in keys if _hashes_as_it_is(key))
-    match required:
-        case None:
-            return Clustered(plain) if plain else None
-        case Clustered():
-            return Clustered(plain & required.columns) if plain & required.columns else None
-        case Hash():
-            return required if required.columns <= plain else None
+    return within(required or Clustered(keys), frozenset(key for key in keys if _hashes_as_it_is(key)))
 
 
 def _hashes_as_it_is(column: Column) -> bool:
@@ -76,21 +69,16 @@ def _hashes_as_it_is(column: Column) -> bool:
 @once
 def join_keys(join: Join) -> tuple[tuple[Column, Column], ...] | None:
     """The columns by which a join hashes its sides, in pairs; None if it hashes other expressions as well."""
-    own, pairs = frozenset(join.left.columns), list[tuple[Column, Column]]()
+    pairs: list[tuple[Column, Column]] = []
     for part in conjuncts(join.condition):
-        pair = column_equality(part)
-        if pair is not None and (pair[0] in own) != (pair[1] in own):
-            pairs.append(pair if pair[0] in own else pair[::-1])
-        elif (sides := matched_sides(part)) is not None and _across(own, sides[0].columns, sides[1].columns):
-            return None
+        if (sides := equated_sides(join, part)) is not None:
+            one, other = (side.column for side in sides)
+            if one is None or other is None or equality_sides(part) is None:
+                return None
+            pairs.append((one, other))
     left, right = {one for one, _ in pairs}, {other for _, other in pairs}
     alike = all(one.type == other.type and _hashes_as_it_is(one) for one, other in pairs)
     return tuple(pairs) if pairs and alike and len(left) == len(right) == len(pairs) else None
-
-
-def _across(own: Columns, one: Columns, other: Columns) -> bool:
-    """Whether the two sides of an equality read different inputs of the join."""
-    return bool(one and other) and ((one <= own and not other & own) or (other <= own and not one & own))
 
 
 def joined(join: Join, keys: Iterable[tuple[Column, Column]]) -> Hashed | None:
@@ -142,9 +130,7 @@ def past_broadcast(join: Join, large: Relation, required: Required) -> Required 
 
 def within(required: Required, columns: Columns) -> Required | None:
     """The requirement over fewer columns: clustering by fewer is stricter, another hash does not match."""
-    if isinstance(required, Hash):
-        return required if required.columns <= columns else None
-    return Clustered(required.columns & columns) if required.columns & columns else None
+    return renamed(required, {column: column for column in columns})
 
 
 def renamed(required: Required, names: Mapping[Column, Column]) -> Required | None:

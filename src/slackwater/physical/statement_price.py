@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 from slackwater.algebra.relation import Relation, Scan
 from slackwater.physical.bill import Bill
@@ -42,15 +41,6 @@ class Statement:
     saves: Form | None = None
 
 
-class Pricing(Protocol):
-    """The cost of a statement for any partitioning of its leaves and of its own rows."""
-
-    def bill(self, partitioned: Partitioned = UNPARTITIONED, *, by_key: bool = False) -> Bill: ...
-
-    def demands(self) -> Iterable[tuple[Demand, ...]]:
-        """The demands of each way that is cheaper if they are met."""
-
-
 @dataclass(frozen=True)
 class LayoutPricing:
     """The bill of a statement by the layouts of a machine."""
@@ -64,6 +54,7 @@ class LayoutPricing:
         return Layouts(self.machine, self.statement.rows, self.may_be_asked).ways(self.statement.relation)
 
     def demands(self) -> Iterable[tuple[Demand, ...]]:
+        """The demands of each way that is cheaper if they are met."""
         return [way.demands for way in self.ways if way.demands]
 
     def bill(self, partitioned: Partitioned = UNPARTITIONED, *, by_key: bool = False) -> Bill:
@@ -92,6 +83,10 @@ class FlatPricing:
 
     def bill(self, partitioned: Partitioned = UNPARTITIONED, *, by_key: bool = False) -> Bill:
         return Bill(compute=self.amount)
+
+
+Pricing = LayoutPricing | FlatPricing
+"""The cost of a statement for any partitioning of its leaves and of its own rows."""
 
 
 def _reads(relation: Relation) -> list[Scan]:

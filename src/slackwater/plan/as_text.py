@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from slackwater.algebra.predicates import null_rejected_columns
+from slackwater.algebra.nullability import null_rejected_columns
 from slackwater.algebra.relation import Filter, Join, JoinKind, Project, Relation, Scan
 from slackwater.physical.model import EngineCost
 from slackwater.physical.statement_price import Statement

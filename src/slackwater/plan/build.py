@@ -9,7 +9,6 @@ from slackwater.algebra.relation import Project, Query, Relation, Values
 from slackwater.algebra.scalar import reference
 from slackwater.algebra.schema import Column
 from slackwater.errors import InternalError
-from slackwater.memo.memo import Memo
 from slackwater.physical.statement_price import Statement
 from slackwater.plan.identity import Identities
 from slackwater.plan.plan import Purpose, Step, answer_of, output_name
@@ -17,11 +16,11 @@ from slackwater.rows.bounds import most_rows
 from slackwater.rows.cardinality import Estimator
 from slackwater.rows.estimate import Estimate
 from slackwater.rows.width import row_width
-from slackwater.search.cells import Cell, Cells, source_of
-from slackwater.search.choose import Choice, Computed, Existing
+from slackwater.search.cells import Cell, Cells
+from slackwater.search.choose import Choice
 from slackwater.search.space import Key
 from slackwater.sql.names import output_names
-from slackwater.time.forms import Form, Kind
+from slackwater.time.forms import Form, Kind, forms_of
 from slackwater.time.source_names import state_source
 from slackwater.time.version import OLD, Mask
 
@@ -56,7 +55,6 @@ class StepBuilder:
     their own run.
     """
 
-    memo: Memo
     cells: Cells
     choices: Mapping[Key, Choice]
     deliveries: tuple[Delivery, ...]
@@ -73,6 +71,7 @@ class StepBuilder:
     _identities: Identities = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self.memo = self.cells.memo
         self._taken |= {delivery.step for delivery in self.deliveries} | {step.name for step in self.past}
         self._names |= {key: step.name for key, step in self.kept.items()}
         self._identities = Identities(self.memo)
@@ -167,22 +166,22 @@ class StepBuilder:
         """The expression of a cell with its inputs inlined, down to sources, states and kept cells."""
         cell, run = key
         choice = self.choices[key]
-        if not isinstance(choice.how, Computed):
-            leaf = self._existing(cell, choice.how)
-            self.rows[leaf] = self.cells.estimate(cell)
-            return leaf, (), choice.own if choice.how is Existing.SOURCE else 0.0
-        tree = choice.how.tree
+        tree = choice.tree
+        if tree is None:
+            source_rows = self.cells.at_hand(cell)
+            self.rows[source_rows] = self.cells.estimate(cell)
+            return source_rows, (), choice.own
         rules = list(choice.rules)
         cost = choice.own
         by_leaf: dict[Form, Relation] = {}
         inputs = dict(choice.inputs)
-        for leaf in dict.fromkeys(n for n in tree.walk() if isinstance(n, Form)):
+        for leaf in forms_of(tree):
             source = self.cells.cell(leaf, cell.interval)
             relation, more, price = self._read((source, inputs[source]), run)
             by_leaf[leaf] = relation
             rules += more
             cost += price
-        relation = self._replaced(tree, by_leaf, self.cells.estimator(cell.interval))
+        relation = self._replaced(tree, by_leaf, self.cells.estimator(cell.interval, bounded=False))
         self.rows[relation] = self._bounded(relation, self.cells.estimate(cell))  # whichever rule computes it
         return relation, tuple(dict.fromkeys(rules)), cost
 
@@ -200,15 +199,6 @@ class StepBuilder:
             return estimate
         most = most_rows(relation, [self.rows[below] for below in relation.inputs])
         return replace(rows, most=most, right_hit=estimate.right_hit)
-
-    def _existing(self, cell: Cell, how: Existing) -> Relation:
-        """A cell that is not computed; a kept one is read from the state of the step that saved it."""
-        if how is Existing.EMPTY:
-            return Values(cell.form.columns, ())
-        scan = self.memo.scan_of(cell.form.group)
-        if how is Existing.KEPT or scan is None:
-            raise InternalError(f"{cell.form} in interval {cell.interval} is neither a table nor empty")
-        return source_of(scan, cell)
 
     def statement(self, step: Step) -> Statement:
         """A step as the cost model sees it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from slackwater.algebra.once import once_for_each
 from slackwater.algebra.relation import Relation
 from slackwater.algebra.schema import Column
 from slackwater.memo.memo import Memo
@@ -34,7 +35,6 @@ class Identities:
 
     def __init__(self, memo: Memo) -> None:
         self.memo = memo
-        self._groups: dict[Relation, GroupId | None] = {}
 
     def of(self, cell: Cell) -> Identity:
         form = cell.form
@@ -54,11 +54,9 @@ class Identities:
                 return Cell(form, identity.interval)
         return None
 
+    @once_for_each
     def group(self, relation: Relation) -> GroupId | None:
         """The group of a relation over base tables, if there is one."""
-        if relation not in self._groups:
-            below = [self.group(part) for part in relation.inputs]
-            leaves = [self.memo[group].leaf for group in below if group is not None]
-            complete = len(leaves) == len(below)
-            self._groups[relation] = self.memo.group_of(relation.with_inputs(*leaves)) if complete else None
-        return self._groups[relation]
+        below = [self.group(part) for part in relation.inputs]
+        leaves = [self.memo[group].leaf for group in below if group is not None]
+        return self.memo.group_of(relation.with_inputs(*leaves)) if len(leaves) == len(below) else None

@@ -7,16 +7,16 @@ runs and all queries, are planned together, so that each can use what the others
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property
 
 from slackwater.algebra.relation import Query
 from slackwater.algebra.schema import Column
 from slackwater.catalog.statistics import Statistics
 from slackwater.memo.check import MemoCheck
 from slackwater.memo.memo import Memo
-from slackwater.physical.model import CostModel, EngineCost
+from slackwater.physical.model import EngineCost
 from slackwater.physical.statement_price import Statement
 from slackwater.plan.as_text import more_as_text
 from slackwater.plan.billed import billed
@@ -37,7 +37,7 @@ from slackwater.search.explore import Explorer
 from slackwater.search.objective import Objective, Vector, checked
 from slackwater.search.price_list import PriceList
 from slackwater.search.relational import RelationalExplorer
-from slackwater.search.space import Key, SpaceScope, Start, shortened
+from slackwater.search.space import Key, SpaceScope, shortened
 from slackwater.search.trace import Trace
 from slackwater.time.forms import Form
 from slackwater.time.timeline import Timeline
@@ -106,23 +106,18 @@ def choose_plan(
 ) -> Planning:
     """The best of all plans that an exploration has found."""
     started = time.thread_time()
-    memo, trace, roots = exploration.memo, exploration.trace, exploration.roots
-    done = past.done if past is not None else 0
+    memo, trace = exploration.memo, exploration.trace
     kept = past.kept(memo) if past is not None else {}
     counted = past.sizes(kept) if past is not None else {}
-    cells = _cells(memo, statistics, settings, counted)
-    prices = PriceList(cells, settings.model)
-    objective = checked(settings.objective_of(timeline), timeline.last)
-    deliveries = _deliveries(exploration, cells, timeline, done)
+    problem = _Problem(exploration, _cells(memo, statistics, settings, counted), timeline, settings)
+    objective = problem.objective
     while True:
-        rest = _Rest(done + 1, kept, past.steps if past is not None else ())
-        write = partial(_written, cells=cells, model=settings.model, objective=objective, rest=rest, runs=timeline.last)
-        propose = partial(proposals, prices, deliveries, timeline, settings)
-        written = _cheapest(map(write, propose(SpaceScope(rest.start))), objective)
+        rest = _Rest.after(past, kept)
+        written = problem.cheapest(rest)
         if not (lacking := rest.lacking(written.steps)):
             break
         kept = {key: step for key, step in kept.items() if step.name not in lacking}
-    batch = _cheapest(map(write, propose(SpaceScope(rest.start, batch=True))), objective)
+    batch = problem.cheapest(rest, batch=True)
     if objective.rank(batch.cost) <= objective.rank(written.cost) and not settings.keeping:
         written = batch
     chosen = time.thread_time()
@@ -135,13 +130,14 @@ def choose_plan(
         objective.rank(written.cost)[0],
         objective.rank(batch.cost)[0],
         tuple(sorted({rule for choice in written.choices.values() for rule in choice.rules})),
-        (*trace.limits, *([short] if (short := shortened(timeline, rest.start)) else [])),
+        (*trace.limits, *([short] if (short := shortened(timeline, rest.run)) else [])),
         timeline.weights,
         settings.model.factors,
         settings.model.unit,
     )
     seconds = exploration.seconds, chosen - started
-    return Planning(plan, memo, cells, trace, roots, written.choices, deliveries, *seconds)
+    deliveries = problem.deliveries(rest)
+    return Planning(plan, memo, problem.cells, trace, exploration.roots, written.choices, deliveries, *seconds)
 
 
 @gc_paused()
@@ -159,7 +155,7 @@ def text_cost(
     """
     others = tuple(rule.name for rule in RELATIONAL_RULES if rule is not enumerate_join_orders)
     as_written = replace(options or Options(), methods=(), disable=others)
-    rest = _Rest(past.done + 1, {}, past.steps) if past is not None else _Rest(1, {}, ())
+    rest = _Rest.after(past, {})
     return sum(_text_cost({n: query}, statistics, timeline, as_written, rest) for n, query in queries.items())
 
 
@@ -168,14 +164,9 @@ def _text_cost(
 ) -> float:
     """The cost of batch if its statements were one query text; see `as_text`."""
     exploration = explore(queries, statistics, settings)
-    cells = _cells(exploration.memo, statistics, settings)
-    objective = checked(settings.objective_of(timeline), timeline.last)
-    deliveries = _deliveries(exploration, cells, timeline, rest.run - 1)
-    write = partial(_written, cells=cells, model=settings.model, objective=objective, rest=rest, runs=timeline.last)
-    prices = PriceList(cells, settings.model)
-    best = proposals(prices, deliveries, timeline, settings, SpaceScope(rest.start, batch=True))
-    batch = _cheapest(map(write, best), objective)
-    (cost, *_) = objective.rank(batch.cost)
+    problem = _Problem(exploration, _cells(exploration.memo, statistics, settings), timeline, settings)
+    batch = problem.cheapest(rest, batch=True)
+    (cost, *_) = problem.objective.rank(batch.cost)
     if not isinstance(settings.model, EngineCost):
         return cost
     return cost * more_as_text(batch.statements, settings.model)
@@ -193,16 +184,6 @@ def _cells(memo: Memo, statistics: Statistics, settings: Options, counted: Mappi
     )
 
 
-def _deliveries(exploration: Exploration, cells: Cells, timeline: Timeline, done: int) -> tuple[Delivery, ...]:
-    """The deliveries after the completed runs."""
-    return tuple(
-        Delivery((cells.cell(root, run), run), run, name, exploration.queries[name])
-        for run in sorted(timeline.deliver)
-        for name, root in exploration.roots.items()
-        if run in timeline.due(name) and run > done
-    )
-
-
 @dataclass(frozen=True)
 class _Rest:
     """The rest of a schedule: its first run, the existing cells, and the completed steps."""
@@ -211,9 +192,9 @@ class _Rest:
     kept: Mapping[Key, Step]
     past: tuple[Step, ...]
 
-    @property
-    def start(self) -> Start:
-        return Start(self.run, frozenset(self.kept))
+    @staticmethod
+    def after(past: Past | None, kept: Mapping[Key, Step]) -> _Rest:
+        return _Rest(past.done + 1, kept, past.steps) if past is not None else _Rest(1, kept, ())
 
     def there(self, steps: Sequence[Step]) -> dict[str, tuple[Column, ...]]:
         """The columns of the existing states that some steps read."""
@@ -251,21 +232,48 @@ class _Written:
     cost: Vector
 
 
-def _cheapest(plans: Iterable[_Written], objective: Objective) -> _Written:
-    """The first of the cheapest plans by the price of their statements."""
-    return min(plans, key=lambda plan: objective.rank(plan.cost))
+@dataclass(frozen=True)
+class _Problem:
+    """An exploration whose plans, for a schedule, are written as steps and compared by their cost."""
 
+    exploration: Exploration
+    cells: Cells
+    timeline: Timeline
+    settings: Options
 
-def _written(
-    chosen: ProposedPlan, *, cells: Cells, model: CostModel, objective: Objective, rest: _Rest, runs: int
-) -> _Written:
-    """A plan's steps, with states partitioned as their readers need; all costs are those of statements."""
-    saved = saved_cells(chosen.choices, chosen.deliveries, chosen.shared)
-    worth = {key: chosen.worth.get(key, 0.0) for key in saved}
-    choices, deliveries = chosen.choices, chosen.deliveries
-    builder = StepBuilder(cells.memo, cells, choices, deliveries, worth, chosen.shared, rest.kept, rest.past)
-    statements = {step.name: (step, builder.statement(step)) for step in builder.steps()}
-    states = StatesByKey(statements, [step for step in rest.kept.values() if step.by], model, runs)
-    partitioning, rows = states.best(objective), builder.rows.__getitem__
-    steps = tuple(billed(priced, partitioning, model.factors, rows) for priced in states.priced)
-    return _Written(choices, steps, tuple(statements.values()), states.cost(partitioning))
+    @cached_property
+    def objective(self) -> Objective:
+        return checked(self.settings.objective_of(self.timeline), self.timeline.last)
+
+    @cached_property
+    def prices(self) -> PriceList:
+        return PriceList(self.cells, self.settings.model)
+
+    def deliveries(self, rest: _Rest) -> tuple[Delivery, ...]:
+        """The deliveries after the completed runs."""
+        return tuple(
+            Delivery((self.cells.cell(root, run), run), run, name, self.exploration.queries[name])
+            for run in sorted(self.timeline.deliver)
+            for name, root in self.exploration.roots.items()
+            if run in self.timeline.due(name) and run >= rest.run
+        )
+
+    def cheapest(self, rest: _Rest, *, batch: bool = False) -> _Written:
+        """The first of the cheapest plans by the price of their statements."""
+        scope = SpaceScope(rest.run, frozenset(rest.kept), batch=batch)
+        proposed = proposals(self.prices, self.deliveries(rest), self.timeline, self.settings, scope)
+        written = [self._written(plan, rest) for plan in proposed]
+        return min(written, key=lambda plan: self.objective.rank(plan.cost))
+
+    def _written(self, chosen: ProposedPlan, rest: _Rest) -> _Written:
+        """A plan's steps, with states partitioned as their readers need; all costs are those of statements."""
+        saved = saved_cells(chosen.choices, chosen.deliveries, chosen.shared)
+        worth = {key: chosen.worth.get(key, 0.0) for key in saved}
+        choices, deliveries, model = chosen.choices, chosen.deliveries, self.settings.model
+        builder = StepBuilder(self.cells, choices, deliveries, worth, chosen.shared, rest.kept, rest.past)
+        statements = {step.name: (step, builder.statement(step)) for step in builder.steps()}
+        there = [step for step in rest.kept.values() if step.by]
+        states = StatesByKey(statements, there, model, self.timeline.last)
+        partitioning, rows = states.best(self.objective), builder.rows.__getitem__
+        steps = tuple(billed(priced, partitioning, model.factors, rows) for priced in states.priced)
+        return _Written(choices, steps, tuple(statements.values()), states.cost(partitioning))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
 from slackwater.plan.build import Delivery
 from slackwater.plan.options import Options
-from slackwater.search.choose import Choice, Chooser, Computed, Existing, Forced
+from slackwater.search.choose import Choice, Chooser, Forced
 from slackwater.search.objective import early_is_best
 from slackwater.search.price_list import Assumption, PriceList
 from slackwater.search.share import Sharing
@@ -94,18 +94,18 @@ def _forced(chooser: Chooser, choices: Mapping[Key, Choice], deliveries: tuple[D
     space, forced = chooser.space, dict[int, Forced]()
     for name in dict.fromkeys(delivery.name for delivery in deliveries):
         own = [root for delivery, root in zip(deliveries, chooser.roots, strict=True) if delivery.name == name]
-        if not _keeps(choices, [space[chooser.supplier(root)].key for root in own]):
+        if not _keeps(choices, [space[chooser.supplier(root)].key for root in own], space.scope.kept):
             forced |= chooser.keeping(own[-1])
     return forced
 
 
-def _keeps(choices: Mapping[Key, Choice], delivered: list[Key]) -> bool:
+def _keeps(choices: Mapping[Key, Choice], delivered: list[Key], kept: Collection[Key]) -> bool:
     """Whether the deliveries need a state with changing rows of an earlier run."""
     below, waiting = set(delivered), list(delivered)
     while waiting:
         key = waiting.pop()
         for source in choices[key].inputs:
-            is_state = isinstance(choices[source].how, Computed) or choices[source].how is Existing.KEPT
+            is_state = choices[source].way is not None or source in kept
             if source[1] < key[1] and source[0].interval > 0 and is_state:
                 return True
             if source not in below:

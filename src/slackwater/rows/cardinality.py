@@ -256,7 +256,7 @@ def _call_spread(call: AggregateCall, below: Estimate, groups: float) -> Spread 
         case "avg":
             return Spread(values, values, bell=(mean, math.sqrt(variance / max(1.0, size))), guessed=True)
         case "min" | "max":
-            return Spread(min(spread.values, values), spread.domain, low=spread.low, high=spread.high)
+            return Spread(min(spread.values, values), spread.domain, range=spread.range)
         case _:
             return None
 
@@ -317,12 +317,11 @@ def _mixed(parts: list[tuple[float, Spread]]) -> Spread:
     """A column of a union: at least the values of the largest branch; the range covers all branches."""
     rows = sum(r for r, _ in parts)
     spreads = [s for r, s in parts if r > 0.0] or [s for _, s in parts]
-    lows, highs = [s.low for s in spreads], [s.high for s in spreads]
+    ranges = [s.range for s in spreads if s.range is not None]
     return Spread(
         max(s.values for s in spreads),
         max(s.domain for s in spreads),
         sum(r * s.nulls for r, s in parts) / rows if rows > 0 else 0.0,
-        None if None in lows else min(v for v in lows if v is not None),
-        None if None in highs else max(v for v in highs if v is not None),
+        (min(low for low, _ in ranges), max(high for _, high in ranges)) if len(ranges) == len(spreads) else None,
         guessed=all(s.guessed for s in spreads),
     )

@@ -71,16 +71,16 @@ class Spread:
     """The distribution of a column's values: the number of distinct values, their domain, and their range.
 
     `domain` counts the values that the column would have without filters, once everything has arrived: join partners
-    are drawn from it. `frequent` are values with their share of those that are not NULL, `bounds` are equi-depth; both
-    are empty if unknown. `bell` is mean and deviation of values that are normally distributed, such as sums; `origin`
-    is the base table and column, `among` the rows of that table once everything has arrived.
+    are drawn from it. `range` is the least and the greatest value, if known. `frequent` are values with their share of
+    those that are not NULL, `bounds` are equi-depth; both are empty if unknown. `bell` is mean and deviation of values
+    that are normally distributed, such as sums; `origin` is the base table and column, `among` the rows of that table
+    once everything has arrived.
     """
 
     values: float
     domain: float
     nulls: float = 0.0
-    low: float | None = None
-    high: float | None = None
+    range: tuple[float, float] | None = None
     cluster: ArrivalCluster | None = None
     guessed: bool = False
     bell: tuple[float, float] | None = None

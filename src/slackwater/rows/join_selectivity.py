@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from slackwater.algebra.once import once
-from slackwater.algebra.predicates import matched_sides
+from slackwater.algebra.predicates import equated_sides
 from slackwater.algebra.relation import Join, JoinKind
 from slackwater.algebra.scalar import Scalar, conjuncts
 from slackwater.algebra.schema import Column
@@ -70,19 +70,10 @@ class _Parts:
 @once
 def _parts(join: Join) -> _Parts:
     """The parts of a join's condition; cached on the join."""
-    own = frozenset(join.left.columns)
-    pairs: Pairs = []
-    rest: list[Scalar] = []
-    for part in conjuncts(join.condition):
-        sides = matched_sides(part)
-        one, other = sides if sides is not None else (part, part)
-        if one.columns and other.columns and one.columns <= own and not other.columns & own:
-            pairs.append((one, other))
-        elif one.columns and other.columns and other.columns <= own and not one.columns & own:
-            pairs.append((other, one))
-        else:
-            rest.append(part)
-    return _Parts(own, pairs, tuple(rest))
+    read = [(part, equated_sides(join, part)) for part in conjuncts(join.condition)]
+    pairs = [sides for _, sides in read if sides is not None]
+    rest = tuple(part for part, sides in read if sides is None)
+    return _Parts(frozenset(join.left.columns), pairs, rest)
 
 
 def has_equality(join: Join) -> bool:
@@ -206,10 +197,10 @@ def _near(larger: Spread, smaller: Spread, rows: float) -> float | None:
     Sales cover five years, the calendar two centuries: a query for one year selects one of the five. But a query for
     all Novembers keeps more days than five years have, so it selects from all of the calendar.
     """
-    if larger.low is None or larger.high is None or smaller.low is None or smaller.high is None:
+    if larger.range is None or smaller.range is None:
         return None
-    whole = larger.high - larger.low
-    part = min(larger.high, smaller.high) - max(larger.low, smaller.low)
+    (low, high), (least, most) = larger.range, smaller.range
+    whole, part = high - low, min(high, most) - max(low, least)
     if whole <= 0.0 or not 0.0 <= part <= PART * whole:
         return None
     near = max(1.0, smaller.domain, larger.domain * part / whole)

@@ -72,9 +72,9 @@ def spread_of(scalar: Scalar, below: Estimate) -> Spread:
 
 
 def _years(dates: Spread) -> Spread:
-    if dates.low is not None and dates.high is not None:
-        low, high = (1970 + math.floor(d / DATES_A_YEAR) for d in (dates.low, dates.high))
-        return Spread(high - low + 1, high - low + 1, dates.nulls, low, high)
+    if dates.range is not None:
+        low, high = (1970 + math.floor(day / DATES_A_YEAR) for day in dates.range)
+        return Spread(high - low + 1, high - low + 1, dates.nulls, (low, high))
     count = max(1.0, dates.values / DATES_A_YEAR)
     return Spread(count, count, dates.nulls, guessed=True)
 
@@ -167,13 +167,11 @@ def _any_of(parts: Sequence[Spread], whole: Spread) -> Spread:
 
 def _ranged(value: Scalar, below: Estimate) -> Column | None:
     """The column that a value is, if its range is known."""
-    spread = below.spread(value.column) if value.column is not None else None
-    return value.column if spread is not None and spread.low is not None and spread.high is not None else None
+    return value.column if value.column is not None and below.spread(value.column).range is not None else None
 
 
 def _one_value(constant: Constant) -> Spread:
-    place = constant if isinstance(constant, float) else None
-    return Spread(1.0, 1.0, low=place, high=place)
+    return Spread(1.0, 1.0, range=(constant, constant) if isinstance(constant, float) else None)
 
 
 def _share(part: Scalar, below: Estimate) -> float:
@@ -224,9 +222,9 @@ def _comparison_share(spread: Spread, sign: Sign, constant: Constant, rows: floa
             return max(0.0, not_null - value_share(spread, constant, rows))
         case _ if spread.bell is not None and isinstance(constant, float):
             return _bell_share(spread.bell, sign, constant) * not_null
-        case Sign.MORE if constant == 0.0 and spread.low is None:
+        case Sign.MORE if constant == 0.0 and spread.range is None:
             return POSITIVE * not_null
-        case _ if isinstance(constant, float) and spread.low is not None and spread.high is not None:
+        case _ if isinstance(constant, float) and spread.range is not None:
             left = Range()
             left.meet(sign, constant)
             return range_share(spread, left) * not_null
@@ -258,9 +256,9 @@ def _comparing_share(left: Scalar, sign: Sign, right: Scalar, below: Estimate) -
 
 def _less_share(one: Spread, other: Spread) -> float:
     """The probability that a value of one range is below one of another, both uniform and independent."""
-    if one.low is None or one.high is None or other.low is None or other.high is None:
+    if one.range is None or other.range is None:
         return RANGE
-    low, high = one.low, one.high
+    (low, high), (least, most) = one.range, other.range
 
     def passed(at: float) -> float:
         """The integral, up to a point, of the part of the first range that is below."""
@@ -268,6 +266,6 @@ def _less_share(one: Spread, other: Spread) -> float:
             return 0.0
         return at - (low + high) / 2 if at >= high else (at - low) ** 2 / (2 * (high - low))
 
-    if other.high <= other.low:
-        return min(1.0, max(0.0, (other.low - low) / (high - low))) if high > low else float(low < other.low)
-    return (passed(other.high) - passed(other.low)) / (other.high - other.low)
+    if most <= least:
+        return min(1.0, max(0.0, (least - low) / (high - low))) if high > low else float(low < least)
+    return (passed(most) - passed(least)) / (most - least)

@@ -34,7 +34,7 @@ from slackwater.time.forms import WEIGHT, Form, GroupId, GroupLeaf, Kind
 from slackwater.time.version import OLD, Mask, restricted
 
 UNKNOWN_TABLE = TableStatistics((Arrival(1000.0),))
-WEIGHTS = Spread(2.0, 2.0, low=-1.0, high=1.0)
+WEIGHTS = Spread(2.0, 2.0, range=(-1.0, 1.0))
 """The distribution of the weights of a signed delta."""
 
 Version = tuple[GroupId, int, Mask]
@@ -303,21 +303,24 @@ class _TableColumns:
         if column == WEIGHT:
             return WEIGHTS
         name = self.names[column]
-        origin = (self.scan.table.name, name)
         single_key = frozenset((name,)) in self.scan.table.keys
         values = self.statistics.distinct.get(name, self.total if single_key else None)
-        low, high = self.statistics.ranges.get(name, (None, None))
-        nulls = self.statistics.null_share.get(name, 0.0)
-        frequent, bounds = self.statistics.frequent.get(name, ()), self.statistics.bounds.get(name, ())
-        known = (origin, frequent, bounds, self.total)
+        known = replace(
+            guess(self.total),
+            nulls=self.statistics.null_share.get(name, 0.0),
+            range=self.statistics.ranges.get(name),
+            origin=(self.scan.table.name, name),
+            frequent=self.statistics.frequent.get(name, ()),
+            bounds=self.statistics.bounds.get(name, ()),
+            among=self.total,
+        )
         if values is None:
-            unknown = guess(self.total)
-            return Spread(min(unknown.values, self.rows), unknown.domain, nulls, low, high, None, True, None, *known)
+            return replace(known, values=min(known.values, self.rows))
         share = self.rows / self.total if self.total > 0.0 else 0.0
         arrived = tuple(arrival.inserts for arrival in self.statistics.arrivals)
         cluster, meeting = self._cluster(name, single_key, share, arrived), self.statistics.meets.get(name)
         left = values * min(1.0, share) if cluster is not None else thinned(values, self.total, share)
-        spread = Spread(left, values, nulls, low, high, cluster, False, None, *known)
+        spread = replace(known, values=left, domain=values, cluster=cluster, guessed=False)
         if meeting is None or not self.scan.table.changing:
             return spread
         return replace(spread, reference=ArrivalReference(meeting, *self.runs, arrived))

@@ -30,8 +30,8 @@ def value_share(spread: Spread, constant: Constant, rows: float) -> float:
     if spread.frequent:
         return _listed_share(spread, constant) * (1.0 - spread.nulls)
     share = (1.0 - spread.nulls) / max(1.0, min(spread.values, rows))
-    if isinstance(constant, float) and spread.low is not None and spread.high is not None:
-        return share if spread.low <= constant <= spread.high else share * SELDOM
+    if isinstance(constant, float) and spread.range is not None:
+        return share if spread.range[0] <= constant <= spread.range[1] else share * SELDOM
     return share
 
 
@@ -108,10 +108,9 @@ class Range:
 
 def range_share(spread: Spread, left: Range) -> float:
     """The share of a column's values, without NULLs, that are in a range; never 0."""
-    assert spread.low is not None
-    assert spread.high is not None
     least = 1.0 / max(1.0, spread.values)
-    if min(left.high, spread.high) < max(left.low, spread.low):
+    low, high = _remaining(spread, left)
+    if high < low:
         return least * SELDOM
     if knows_all(spread):
         share_within = sum(share for value, share in spread.frequent if left.has(value))
@@ -125,18 +124,19 @@ def range_share(spread: Spread, left: Range) -> float:
 
 def _part(spread: Spread, left: Range) -> float:
     """The remaining share of the column's range."""
-    assert spread.low is not None
-    assert spread.high is not None
-    width = spread.high - spread.low
-    low, high = max(left.low, spread.low), min(left.high, spread.high)
-    return min(1.0, max(0.0, (high - low) / width)) if width > 0 else 1.0
+    (low, high), (least, most) = _remaining(spread, left), _remaining(spread, Range())
+    return min(1.0, max(0.0, (high - low) / (most - least))) if most > least else 1.0
+
+
+def _remaining(spread: Spread, left: Range) -> tuple[float, float]:
+    """The ends of what is left of a column's range."""
+    assert spread.range is not None
+    return max(left.low, spread.range[0]), min(left.high, spread.range[1])
 
 
 def within(spread: Spread, left: Range) -> Spread:
     """The distribution in the rows within a range; distinct values are taken to be uniform over the range."""
-    assert spread.low is not None
-    assert spread.high is not None
-    low, high = max(left.low, spread.low), min(left.high, spread.high)
+    low, high = _remaining(spread, left)
     kept = max(range_share(spread, left), 1e-9)
     listed = [(value, min(1.0, share / kept)) for value, share in spread.frequent if left.has(value)]
     part = max(_part(spread, left), 1.0 / max(1.0, spread.values)) if spread.bounds else kept
@@ -147,8 +147,7 @@ def within(spread: Spread, left: Range) -> Spread:
         values=max(1.0, spread.values * part),
         domain=max(1.0, spread.domain * part),
         nulls=0.0,
-        low=min(low, high),
-        high=max(low, high),
+        range=(min(low, high), max(low, high)),
         frequent=tuple(listed),
         bounds=(),
     )
@@ -175,10 +174,9 @@ def pair_share(one: Spread, other: Spread) -> float:
 
 def moments(spread: Spread) -> tuple[float, float] | None:
     """Mean and variance of a column's values, taken to be uniform between two adjacent bounds."""
-    if spread.low is None or spread.high is None:
+    if spread.range is None:
         return None
-    bounds = spread.bounds or (spread.low, spread.high)
-    parts = list(pairwise(bounds))
+    parts = list(pairwise(spread.bounds or spread.range))
     mean = sum((low + high) / 2 for low, high in parts) / len(parts)
     square = sum((low * low + low * high + high * high) / 3 for low, high in parts) / len(parts)
     return mean, max(0.0, square - mean * mean)

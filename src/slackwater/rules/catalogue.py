@@ -11,9 +11,10 @@ space. A rule declares its methods, if they are not all; and each method restric
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import entry_points
 
+from slackwater.algebra.once import once_for_each
 from slackwater.algebra.relation import Join, Relation
 from slackwater.errors import RuleError, UserError, did_you_mean
 from slackwater.rules.explore import filtering_joins, join_orders, split_aggregates
@@ -28,31 +29,23 @@ from slackwater.rules.generate import (
 from slackwater.rules.inter import hold_back, outer_join_view
 from slackwater.rules.intra import merges, staircase
 from slackwater.rules.rewrite import apart, outer_join_order, own_input, partners, regrouping, same_groups, semi_joins
-from slackwater.rules.rule import Rule, RuleStage
+from slackwater.rules.rule import Rule, RuleStage, rules_of
 from slackwater.time.forms import Form, Kind
 
-FORM_RULES: tuple[Rule, ...] = (
-    *snapshots.RULES,
-    *row_deltas.RULES,
-    *join_deltas.RULES,
-    *join_deltas_by_key.RULES,
-    *arrival_deltas.RULES,
-    *group_deltas.RULES,
-    *merges.RULES,
-    *staircase.RULES,
-    *hold_back.RULES,
-    *outer_join_view.RULES,
+FORM_RULES = rules_of(
+    snapshots,
+    row_deltas,
+    join_deltas,
+    join_deltas_by_key,
+    arrival_deltas,
+    group_deltas,
+    merges,
+    staircase,
+    hold_back,
+    outer_join_view,
 )
-EXPLORE_RULES: tuple[Rule, ...] = (*join_orders.RULES, *filtering_joins.RULES, *split_aggregates.RULES)
-REWRITE_RULES: tuple[Rule, ...] = (
-    *semi_joins.RULES,
-    *own_input.RULES,
-    *same_groups.RULES,
-    *regrouping.RULES,
-    *outer_join_order.RULES,
-    *partners.RULES,
-    *apart.RULES,
-)
+EXPLORE_RULES = rules_of(join_orders, filtering_joins, split_aggregates)
+REWRITE_RULES = rules_of(semi_joins, own_input, same_groups, regrouping, outer_join_order, partners, apart)
 RELATIONAL_RULES = (*REWRITE_RULES, *EXPLORE_RULES)
 """Rules that find equal relations, independent of time."""
 RULES = (*RELATIONAL_RULES, *FORM_RULES)
@@ -90,8 +83,6 @@ class RuleBook:
 
     rules: tuple[Rule, ...]
     methods: frozenset[str]
-    _fitting: dict[tuple[Kind, bool, frozenset[type[Relation]]], tuple[Rule, ...]] = field(default_factory=dict)
-    """A cache of rules by form and operators."""
 
     @staticmethod
     def of(methods: Iterable[str] | None = None, disable: Iterable[str] = (), extra: Iterable[Rule] = ()) -> RuleBook:
@@ -110,13 +101,12 @@ class RuleBook:
 
     def for_form(self, form: Form, operators: frozenset[type[Relation]]) -> Iterator[Rule]:
         """The rules to try for a form of a relation whose expressions have these operators."""
-        key = (form.kind, form.partial, operators)
-        fitting = self._fitting.get(key)
-        if fitting is None:
-            asked = [rule for rule in self.rules if rule.pattern.asks_for(form)]
-            fitting = tuple(rule for rule in asked if any(issubclass(kind, rule.pattern.on) for kind in operators))
-            self._fitting[key] = fitting
-        return (rule for rule in fitting if self._allows(rule, form))
+        return (rule for rule in self._fitting(form.kind, form.partial, operators) if self._allows(rule, form))
+
+    @once_for_each
+    def _fitting(self, kind: Kind, partial: bool, operators: frozenset[type[Relation]]) -> tuple[Rule, ...]:
+        asked = [rule for rule in self.rules if (rule.pattern.kind, rule.pattern.partial) == (kind, partial)]
+        return tuple(rule for rule in asked if any(issubclass(operator, rule.pattern.on) for operator in operators))
 
     def _allows(self, rule: Rule, form: Form) -> bool:
         own = rule.methods & self.methods if rule.methods else self.methods

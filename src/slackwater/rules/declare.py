@@ -42,7 +42,7 @@ def normalizes(on: type[N], over: Kinds = ()) -> Callable[[Callable[[Written, N]
             improved = function(written, node)
             return () if improved is None else (improved,)
 
-        return declared(better, RuleStage.NORMALIZE, RulePattern(on, _kinds(over)))
+        return declared(RuleStage.NORMALIZE, RulePattern(on, _kinds(over)))(better)
 
     return declare
 
@@ -51,12 +51,12 @@ def rewrites(
     on: type[N], over: Kinds = (), *, flags: RuleFlags = NO_FLAGS
 ) -> Callable[[Callable[[Match, N], Iterator[Relation]]], Rule]:
     """A rule that sees the whole tree below an operator."""
-    return lambda function: declared(function, RuleStage.REWRITE, RulePattern(on, _kinds(over)), flags=flags)
+    return declared(RuleStage.REWRITE, RulePattern(on, _kinds(over)), flags=flags)
 
 
 def explores(on: type[N], over: Kinds = ()) -> Callable[[Callable[[Match, N], Iterator[Relation]]], Rule]:
     """A rule that sees an operator over groups; one of these must have an expression with an operator of `over`."""
-    return lambda function: declared(function, RuleStage.EXPLORE, RulePattern(on, _kinds(over)))
+    return declared(RuleStage.EXPLORE, RulePattern(on, _kinds(over)))
 
 
 Body = Callable[[Goal, N], Iterator[Found]]
@@ -66,14 +66,12 @@ def generates(
     kind: Kind, of: type[N], *, partial: bool = False, methods: Iterable[str] = ()
 ) -> Callable[[Body[N]], Rule]:
     """A rule for a form of an operator, from forms of its inputs; it belongs to all methods, if none is named."""
-    pattern = RulePattern(of, kind=kind, partial=partial)
-    return lambda function: declared(function, RuleStage.GENERATE, pattern, methods=methods)
+    return declared(RuleStage.GENERATE, RulePattern(of, kind=kind, partial=partial), methods=methods)
 
 
 def snapshots(of: type[N]) -> Callable[[Body[N]], Rule]:
     """A rule of the batch plan, which belongs to every method and is always enabled."""
-    pattern = RulePattern(of, kind=Kind.SNAPSHOT)
-    return lambda function: declared(function, RuleStage.SNAPSHOT, pattern, flags=RuleFlags(makes_batch=True))
+    return declared(RuleStage.SNAPSHOT, RulePattern(of, kind=Kind.SNAPSHOT), flags=RuleFlags(makes_batch=True))
 
 
 def converts(
@@ -85,8 +83,7 @@ def converts(
     flags: RuleFlags = NO_FLAGS,
 ) -> Callable[[Body[N]], Rule]:
     """A rule for a form from other forms of the same relation."""
-    pattern = RulePattern(of, kind=kind, partial=partial)
-    return lambda function: declared(function, RuleStage.INTRA, pattern, methods=methods, flags=flags)
+    return declared(RuleStage.INTRA, RulePattern(of, kind=kind, partial=partial), methods=methods, flags=flags)
 
 
 def relates(
@@ -97,5 +94,4 @@ def relates(
     methods: Iterable[str] = (),
 ) -> Callable[[Body[N]], Rule]:
     """A rule for a form through a relative of the relation."""
-    pattern = RulePattern(of, kind=kind, partial=partial)
-    return lambda function: declared(function, RuleStage.INTER, pattern, methods=methods)
+    return declared(RuleStage.INTER, RulePattern(of, kind=kind, partial=partial), methods=methods)

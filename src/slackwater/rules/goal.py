@@ -8,10 +8,9 @@ from slackwater.algebra.relation import Aggregate, Relation
 from slackwater.memo.group import Group
 from slackwater.memo.memo import Memo
 from slackwater.memo.positive import positive_part
-from slackwater.rules.match import lacks
+from slackwater.rules.match import terms_of, with_columns
 from slackwater.rules.partials import Partials, partials_of
 from slackwater.rules.rule import Found, Misfit
-from slackwater.rules.signed import all_of
 from slackwater.time.forms import WEIGHT, Form, GroupLeaf
 from slackwater.time.version import OLD
 
@@ -89,15 +88,9 @@ class Goal:
 
     def fitted(self, terms: Found) -> Relation | None:
         """The rule's result with exactly the columns of the form; missing weights are added."""
-        if isinstance(terms, Relation):
-            if terms.columns == self.form.columns:
-                return terms
-            terms = (terms,)
-        for term in terms:
-            if lacking := set(self.form.names).difference(term.columns):
-                raise Misfit(lacks(term, lacking))
-            if WEIGHT in term.columns and not self.form.signed:
-                if self.group.retracts:
-                    return None  # a whole interval only adds rows: the signs of these terms would cancel out
-                raise Misfit(f"signed rows for {self.form}, which removes no rows")
-        return all_of(self.form.columns, terms) if terms else None
+        found = with_columns(terms, self.form.columns)
+        if self.form.signed or not any(WEIGHT in term.columns for term in terms_of(terms)):
+            return found
+        if self.group.retracts:
+            return None  # a whole interval only adds rows: the signs of these terms would cancel out
+        raise Misfit(f"signed rows for {self.form}, which removes no rows")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from slackwater.algebra.relation import Relation
@@ -9,7 +10,7 @@ from slackwater.algebra.schema import Column
 from slackwater.memo.memo import Memo
 from slackwater.rules.rule import Found, Misfit
 from slackwater.rules.signed import all_of
-from slackwater.time.forms import GroupId, GroupLeaf
+from slackwater.time.forms import WEIGHT, GroupId, GroupLeaf
 
 
 @dataclass(frozen=True)
@@ -29,17 +30,20 @@ class Match:
 
     def fitted(self, terms: Found) -> Relation | None:
         """The rule's result with the columns of the operator."""
-        columns = self.node.columns
-        if isinstance(terms, Relation):
-            if terms.columns == columns:
-                return terms
-            terms = (terms,)
-        for term in terms:
-            if lacking := set(columns).difference(term.columns):
-                raise Misfit(lacks(term, lacking))
-        return all_of(columns, terms) if terms else None
+        return with_columns(terms, self.node.columns)
 
 
-def lacks(relation: Relation, columns: set[Column]) -> str:
-    """A message: a relation and the columns that it lacks."""
-    return f"a {type(relation).__name__} without the columns {', '.join(sorted(c.id for c in columns))}"
+def terms_of(found: Found) -> Sequence[Relation]:
+    """The terms of a rule's result."""
+    return (found,) if isinstance(found, Relation) else found
+
+
+def with_columns(terms: Found, columns: tuple[Column, ...]) -> Relation | None:
+    """A rule's result with exactly these columns; missing weights are added. None if there are no terms."""
+    if isinstance(terms, Relation) and terms.columns == columns:
+        return terms
+    for term in terms_of(terms):
+        if lacking := set(columns).difference(term.columns, (WEIGHT,)):
+            names = ", ".join(sorted(column.id for column in lacking))
+            raise Misfit(f"a {type(term).__name__} without the columns {names}")
+    return all_of(columns, terms_of(terms)) if terms_of(terms) else None

@@ -55,6 +55,29 @@ Exploration belongs to all methods: its results hold for every version of a rela
 all methods says so.
 """
 
+ABOUT = {
+    RuleStage.NORMALIZE: """\
+Always an improvement, so applied bottom up until none fires, before the search. A relation with several
+readers is normalized by itself, and no rule of a reader matches inside it.""",
+    RuleStage.REWRITE: """\
+Not always an improvement: each rewrites a tree. The result is normalized, added to the memo and rewritten
+in turn, and cost decides. These rules see relations without time, once, before any form is explored. A plan
+names those that it uses.""",
+    RuleStage.EXPLORE: "As rewriting, but each rule sees one operator over groups of the memo.",
+    RuleStage.SNAPSHOT: "Part of every method; it cannot be disabled, since it makes the batch plan.",
+    RuleStage.GENERATE: """\
+The delta of an operator from forms of its inputs, and partial aggregates. In all methods: `hold-back` alone
+uses them only for deltas that remove no rows, `outer-join-view` and `higher-order` alone use those of joins
+only if one table changes.""",
+    RuleStage.INTRA: """\
+One form of a relation from other forms of the same relation, for any operator. In the same methods as the
+generating rules.""",
+    RuleStage.INTER: """\
+A form of a relation from a relative of the relation. `hold-back` computes the part that is never retracted
+early, and the rest when the data is complete; only if the base tables only grow. `outer-join-view` computes
+the delta of rows that join the one table that changes, and the rest from the previous answer.""",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -96,6 +119,14 @@ class RuleFamily:
     entries: tuple[Entry, ...]
 
 
+WHOLE_QUERY = {
+    RuleStage.NORMALIZE: (
+        Entry(prune.__name__, "every operator, from the root down", getdoc(prune) or ""),
+        Entry(ask_for_all_readers.__name__, "every shared relation", getdoc(ask_for_all_readers) or ""),
+    )
+}
+"""Rewrites of a whole query, which are no rules of one operator."""
+
 _FORMS = {Kind.SNAPSHOT: "snapshots", Kind.DELTA: "deltas", Kind.COMPLETION: "completions"}
 
 
@@ -111,8 +142,8 @@ def _entry(rule: Rule) -> Entry:
     return Entry(rule.name, where, rule.doc)
 
 
-def _of_stage(stage: RuleStage) -> tuple[Entry, ...]:
-    return tuple(_entry(rule) for rule in catalogue.RULES if rule.stage is stage)
+def _of_stage(stage: RuleStage) -> Iterable[Rule]:
+    return (rule for rule in (*normalizer.RULES, *catalogue.RULES) if rule.stage is stage)
 
 
 def _kind(kind: type[Relation]) -> str:
@@ -121,53 +152,9 @@ def _kind(kind: type[Relation]) -> str:
 
 def sections() -> Iterable[RuleFamily]:
     """All families, in the order in which a query meets them."""
-    yield RuleFamily(
-        "Normalization",
-        "Always an improvement, so applied bottom up until none fires, before the search. A relation with several\n"
-        "readers is normalized by itself, and no rule of a reader matches inside it.",
-        (
-            *map(_entry, normalizer.RULES),
-            Entry(prune.__name__, "every operator, from the root down", getdoc(prune) or ""),
-            Entry(ask_for_all_readers.__name__, "every shared relation", getdoc(ask_for_all_readers) or ""),
-        ),
-    )
-    yield RuleFamily(
-        "Rewriting",
-        "Not always an improvement: each rewrites a tree. The result is normalized, added to the memo and rewritten\n"
-        "in turn, and cost decides. These rules see relations without time, once, before any form is explored. A plan\n"
-        "names those that it uses.",
-        _of_stage(RuleStage.REWRITE),
-    )
-    yield RuleFamily(
-        "Exploration",
-        "As rewriting, but each rule sees one operator over groups of the memo.",
-        _of_stage(RuleStage.EXPLORE),
-    )
-    yield RuleFamily(
-        "Snapshots",
-        "Part of every method; it cannot be disabled, since it makes the batch plan.",
-        _of_stage(RuleStage.SNAPSHOT),
-    )
-    yield RuleFamily(
-        "TVR-generating",
-        "The delta of an operator from forms of its inputs, and partial aggregates. In all methods: `hold-back` alone\n"
-        "uses them only for deltas that remove no rows, `outer-join-view` and `higher-order` alone use those of joins\n"
-        "only if one table changes.",
-        _of_stage(RuleStage.GENERATE),
-    )
-    yield RuleFamily(
-        "Intra-TVR",
-        "One form of a relation from other forms of the same relation, for any operator. In the same methods as the\n"
-        "generating rules.",
-        _of_stage(RuleStage.INTRA),
-    )
-    yield RuleFamily(
-        "Inter-TVR",
-        "A form of a relation from a relative of the relation. `hold-back` computes the part that is never retracted\n"
-        "early, and the rest when the data is complete; only if the base tables only grow. `outer-join-view` computes\n"
-        "the delta of rows that join the one table that changes, and the rest from the previous answer.",
-        _of_stage(RuleStage.INTER),
-    )
+    for stage, about in ABOUT.items():
+        title = stage[0].upper() + stage[1:]
+        yield RuleFamily(title, about, tuple(map(_entry, _of_stage(stage))) + WHOLE_QUERY.get(stage, ()))
 
 
 def reference() -> str:

@@ -19,7 +19,7 @@ from hashlib import blake2s
 
 from slackwater.algebra import types as t
 from slackwater.algebra.functions import AVERAGE_OF
-from slackwater.algebra.once import once
+from slackwater.algebra.once import once_for_each
 from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Project, Relation
 from slackwater.algebra.scalar import (
     NULL,
@@ -42,6 +42,7 @@ from slackwater.algebra.scalar import (
 )
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.algebra.types import Type
+from slackwater.rules.signed import all_of
 from slackwater.time.forms import WEIGHT
 
 _VARIANCES = {
@@ -112,8 +113,9 @@ class Partials:
         signed = WEIGHT in rows.columns
         return self._typed(rows, [(part, part.of_rows(signed=signed)) for part in self.parts])
 
-    def merge(self, parts: Relation) -> Relation:
-        """Partial aggregates of several sources as one per key."""
+    def merge(self, *sources: Relation) -> Relation:
+        """Partial aggregates of one or several sources as one per key."""
+        parts = sources[0] if len(sources) == 1 else all_of(self.columns, sources)
         return self._typed(parts, [(part, part.merged()) for part in self.parts])
 
     def _typed(self, below: Relation, calls: list[tuple[Part, AggregateCall]]) -> Relation:
@@ -151,23 +153,13 @@ def _raw_type(measure: AggregateCall) -> t.Type:
             return t.UNKNOWN
 
 
+@once_for_each
 def partials_of(aggregate: Aggregate, *, signed: bool, deletes: bool = False) -> Partials | None:
     """The group form of an Aggregate over plain or signed rows, or None if some call has none; cached on the operator.
 
     `deletes` says that base rows may be deleted, and not only the padding of outer joins.
     """
-    made = _made(aggregate)
-    if (signed, deletes) not in made:
-        made[signed, deletes] = _partials_of(aggregate, _Maker(signed, deletes))
-    return made[signed, deletes]
-
-
-@once
-def _made(_: Aggregate) -> dict[tuple[bool, bool], Partials | None]:
-    return {}
-
-
-def _partials_of(aggregate: Aggregate, maker: _Maker) -> Partials | None:
+    maker = _Maker(signed, deletes)
     finals: list[tuple[Column, Scalar]] = []
     for column, measure in aggregate.calls:
         value = maker.call(measure)

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from inspect import getdoc, unwrap
+from types import ModuleType
 from typing import Protocol
 
 from slackwater.algebra.relation import Relation
 from slackwater.errors import InternalError, Place, RuleError, SlackwaterError
 from slackwater.memo.group import NO_FLAGS, RuleFlags
-from slackwater.time.forms import Form, Kind
+from slackwater.time.forms import Kind
 
 Found = Relation | Sequence[Relation]
 """The result of a rule: a relation, or terms of a union."""
@@ -49,9 +50,6 @@ class RulePattern:
         if not isinstance(node, self.on):
             return False
         return not self.over or any(isinstance(relation, self.over) for relation in below)
-
-    def asks_for(self, form: Form) -> bool:
-        return form.kind is self.kind and form.partial is self.partial
 
 
 class Misfit(Exception):
@@ -135,19 +133,24 @@ class Rule:
 
 
 def declared(
-    function: Function,
-    stage: RuleStage,
-    pattern: RulePattern,
-    *,
-    methods: Iterable[str] = (),
-    flags: RuleFlags = NO_FLAGS,
-) -> Rule:
-    """Makes a rule of a function; its docstring is the law."""
-    rule = Rule(function.__name__, getdoc(function) or "", stage, pattern, function, frozenset(methods), flags)
-    if not rule.doc:
-        raise RuleError(
-            f"rule `{rule.name}` states no law",
-            place=rule.place,
-            hint="write the law as the first line of its docstring, such as: Δ(σp R)  =  σp(ΔR)",
-        )
-    return rule
+    stage: RuleStage, pattern: RulePattern, *, methods: Iterable[str] = (), flags: RuleFlags = NO_FLAGS
+) -> Callable[[Function], Rule]:
+    """A decorator that makes a rule of a function; its docstring is the law."""
+
+    def declare(function: Function) -> Rule:
+        rule = Rule(function.__name__, getdoc(function) or "", stage, pattern, function, frozenset(methods), flags)
+        if not rule.doc:
+            raise RuleError(
+                f"rule `{rule.name}` states no law",
+                place=rule.place,
+                hint="write the law as the first line of its docstring, such as: Δ(σp R)  =  σp(ΔR)",
+            )
+        return rule
+
+    return declare
+
+
+def rules_of(*modules: ModuleType) -> tuple[Rule, ...]:
+    """The rules that some modules declare, in the order of the text, in which they are tried."""
+    members = ((module.__name__, member) for module in modules for member in vars(module).values())
+    return tuple(rule for home, rule in members if isinstance(rule, Rule) and rule.function.__module__ == home)

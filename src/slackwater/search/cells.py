@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from slackwater.algebra.once import once_for_each
 from slackwater.algebra.relation import Aggregate, Join, JoinKind, Relation, Scan, Union, Values
 from slackwater.catalog.statistics import Statistics, TableStatistics
 from slackwater.errors import InternalError
@@ -23,7 +24,7 @@ from slackwater.rows.learning import learned
 from slackwater.rows.sizes import Sizes
 from slackwater.rules.normalize.normalizer import simplify_empties
 from slackwater.rules.signed import weighted
-from slackwater.time.forms import Form, GroupId, GroupLeaf, Kind
+from slackwater.time.forms import Form, GroupId, GroupLeaf, Kind, forms_of
 from slackwater.time.source_names import change_source, snapshot_source
 from slackwater.time.version import OLD, Mask, restricted
 
@@ -63,17 +64,10 @@ class Cells:
         self.exact = exact
         self.counted = dict(counted or {})
         """The counted rows of saved cells."""
-        self._instances: dict[tuple[int, int], Relation] = {}
-        self._inputs: dict[tuple[Relation, int], tuple[Cell, ...]] = {}
-        self._trees: dict[tuple[int, tuple[Relation, ...]], Relation] = {}
         self.corrections = learned(memo, statistics, history)
         self.sizes = Sizes(memo, statistics, self.corrections)
         self._formulas = Sizes(memo, statistics)
-        self._estimates: dict[Cell, Estimate] = {}
-        self._estimators: dict[tuple[int, bool], Estimator] = {}
         self._sources: dict[Cell, Relation | None] = {}
-        self._empty: dict[Cell, bool] = {}
-        self._nothing: dict[tuple[GroupId, Mask], bool] = {}
 
     def cell(self, form: Form, interval: int) -> Cell:
         """The cell of a form in an interval."""
@@ -85,13 +79,9 @@ class Cells:
 
     # --- emptiness ---------------------------------------------------------------------------------------------------
 
+    @once_for_each
     def is_empty(self, cell: Cell) -> bool:
         """Whether a cell certainly has no rows."""
-        if cell not in self._empty:
-            self._empty[cell] = self._is_empty(cell)
-        return self._empty[cell]
-
-    def _is_empty(self, cell: Cell) -> bool:
         form, group = cell.form, self.memo[cell.form.group]
         if group.is_static:
             return False
@@ -109,16 +99,14 @@ class Cells:
 
     def _has_nothing(self, group: GroupId, arrived: Mask) -> bool:
         """Whether a relation has no rows as long as only some changing tables have any."""
-        arrived = restricted(arrived, self.memo[group].tables)
-        key = (group, arrived)
-        if key not in self._nothing:
-            self._nothing[key] = self._gives_nothing(self.memo[group].expressions[0], arrived)
-        return self._nothing[key]
+        return self._gives_nothing(self.memo[group].leaf, arrived)
 
+    @once_for_each
     def _gives_nothing(self, node: Relation, arrived: Mask) -> bool:
         match node:
             case GroupLeaf():
-                return self._has_nothing(node.group, arrived)
+                below = self.memo[node.group]
+                return self._gives_nothing(below.expressions[0], restricted(arrived, below.tables))
             case Scan():
                 return node.table.changing and not arrived
             case Values():
@@ -155,21 +143,17 @@ class Cells:
         group = self.memo[leaf.group]
         return not group.is_static and (leaf.kind is not Kind.SNAPSHOT or leaf.until == OLD)
 
+    @once_for_each
     def instance(self, alternative: Alternative, interval: int) -> Relation:
         """An alternative in an interval, without its empty inputs and its deltas from nothing."""
-        tree = self._instances.get((id(alternative), interval))
-        if tree is None:
-            tree = self._instances[id(alternative), interval] = self._instance(alternative, interval)
-        return tree
+        leaves = alternative.leaves()
+        substitutes = tuple(self._substitute(leaf, interval) for leaf in leaves)
+        return alternative.tree if leaves == substitutes else self._substituted(alternative, substitutes)
 
-    def _instance(self, alternative: Alternative, interval: int) -> Relation:
-        substitutes = {leaf: self._substitute(leaf, interval) for leaf in alternative.leaves()}
-        if all(leaf is substitute for leaf, substitute in substitutes.items()):
-            return alternative.tree
-        key = (id(alternative), tuple(substitutes.values()))
-        if key not in self._trees:
-            self._trees[key] = simplify_empties(_replaced(alternative.tree, substitutes.__getitem__))
-        return self._trees[key]
+    @once_for_each
+    def _substituted(self, alternative: Alternative, substitutes: tuple[Relation, ...]) -> Relation:
+        by_leaf = dict(zip(alternative.leaves(), substitutes, strict=True))
+        return simplify_empties(_replaced(alternative.tree, by_leaf.__getitem__))
 
     def _substitute(self, leaf: Form, interval: int) -> Relation:
         """What is read in place of a leaf in an interval: itself, nothing, or the snapshot that it leads to."""
@@ -193,32 +177,32 @@ class Cells:
         before = group.leaf if leaf.kind is Kind.DELTA else positive_part(self.memo, group.leaf)
         return before is None or self._has_nothing(before.group, leaf.since)
 
+    @once_for_each
     def inputs(self, tree: Relation, interval: int) -> tuple[Cell, ...]:
         """The distinct cells that an expression reads in an interval."""
-        cells = self._inputs.get((tree, interval))
-        if cells is None:
-            leaves = dict.fromkeys(node for node in tree.walk() if isinstance(node, Form))
-            cells = tuple(dict.fromkeys(self.cell(leaf, interval) for leaf in leaves))
-            self._inputs[tree, interval] = cells
-        return cells
+        return tuple(dict.fromkeys(self.cell(leaf, interval) for leaf in forms_of(tree)))
 
     def is_at_hand(self, cell: Cell) -> bool:
         """Whether a cell need not be computed: it is a source, or known to be empty."""
         return self.memo.scan_of(cell.form.group) is not None or self.is_empty(cell)
+
+    def at_hand(self, cell: Cell) -> Relation:
+        """A cell that need not be computed: a version of a base table, its delta of an interval, or nothing."""
+        if self.is_empty(cell):
+            return Values(cell.form.columns, ())
+        scan = self.memo.scan_of(cell.form.group)
+        if scan is None:
+            raise InternalError(f"{cell.form} in interval {cell.interval} is neither a table nor empty")
+        return source_of(scan, cell)
 
     # --- sizes -------------------------------------------------------------------------------------------------------
 
     def table(self, name: str) -> TableStatistics:
         return self.sizes.table(name)
 
+    @once_for_each
     def estimate(self, cell: Cell) -> Estimate:
         """How many rows a cell has."""
-        estimate = self._estimates.get(cell)
-        if estimate is None:
-            estimate = self._estimates[cell] = self._estimate(cell)
-        return estimate
-
-    def _estimate(self, cell: Cell) -> Estimate:
         if self.is_empty(cell):
             return Estimate(0.0)
         if self.measure is not None:
@@ -239,25 +223,21 @@ class Cells:
         """The subject of a cell, by which plans of other days recognize it."""
         return Subject.of(self.corrections.identities, cell.form, cell.interval)
 
-    def estimator(self, interval: int, *, bounded: bool = False) -> Estimator:
+    @once_for_each
+    def estimator(self, interval: int, *, bounded: bool) -> Estimator:
         """Estimates expressions over forms in an interval.
 
-        By default every input is taken as a state, whose rows will be counted. If `bounded`, only cells of earlier
-        intervals are; the others have the upper bounds that follow from their tables.
+        Every input is taken as a state, whose rows will be counted. If `bounded`, only cells of earlier intervals are;
+        the others have the upper bounds that follow from their tables.
         """
-        estimator = self._estimators.get((interval, bounded))
-        if estimator is None:
 
-            def leaf(relation: Relation) -> Estimate:
-                if not isinstance(relation, Form):
-                    raise InternalError(f"{type(relation).__name__} is no leaf of a form's expression")
-                cell = self.cell(relation, interval)
-                rows = self.estimate(cell)
-                return rows if bounded and cell.interval >= interval else rows.counted()
+        def leaf(relation: Relation) -> Estimate:
+            assert isinstance(relation, Form)
+            cell = self.cell(relation, interval)
+            rows = self.estimate(cell)
+            return rows if bounded and cell.interval >= interval else rows.counted()
 
-            estimator = Estimator(leaf, self.sizes.essential, self.corrections.of)
-            self._estimators[interval, bounded] = estimator
-        return estimator
+        return Estimator(leaf, self.sizes.essential, self.corrections.of)
 
     def sources(self, cell: Cell) -> Relation:
         """The cell as an expression over base tables, by the first alternatives that reach them."""
@@ -277,13 +257,10 @@ class Cells:
         return self._sources[cell]
 
     def _first_written_out(self, cell: Cell) -> Relation | None:
-        if self.is_empty(cell):
-            return Values(cell.form.columns, ())
-        scan = self.memo.scan_of(cell.form.group)
-        if scan is not None:
-            return source_of(scan, cell)
+        if self.is_at_hand(cell):
+            return self.at_hand(cell)
         for _, tree in self.ways(cell):
-            leaves = dict.fromkeys(node for node in tree.walk() if isinstance(node, Form))
+            leaves = forms_of(tree)
             written = ((leaf, self._written_out(self.cell(leaf, cell.interval))) for leaf in leaves)
             below = {leaf: relation for leaf, relation in written if relation is not None}
             if len(below) == len(leaves):

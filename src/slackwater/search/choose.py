@@ -13,58 +13,38 @@ import heapq
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from enum import Enum, auto
+from dataclasses import dataclass, replace
 from math import inf
 
 from slackwater.algebra.relation import Relation
+from slackwater.memo.group import Alternative
 from slackwater.search.cells import Cell
 from slackwater.search.objective import Cost, Objective, amount, scale
-from slackwater.search.space import Key, Node, PricedAlternative, Space
-
-
-class Existing(Enum):
-    """Why a cell need not be computed."""
-
-    SOURCE = auto()
-    """A version or a delta of a base table."""
-    KEPT = auto()
-    """The cell already exists: an earlier run saved it."""
-    EMPTY = auto()
-    """The cell is empty."""
-
-
-@dataclass(frozen=True, slots=True)
-class Computed:
-    """A cell that an expression computes."""
-
-    tree: Relation
-    rule: str
-    through: str = ""
-    """The exploration rule that found the operator, if any."""
+from slackwater.search.space import Key, PricedAlternative, Space
 
 
 @dataclass(frozen=True)
 class Choice:
-    """How a cell is obtained at a run, where each input comes from, and its cost without inputs."""
+    """How a cell is obtained at a run, where each input comes from, and its cost without inputs.
+
+    Without a way it need not be computed: it is a source, known to be empty, or saved by an earlier run.
+    """
 
     cell: Cell
     run: int
-    how: Computed | Existing
+    way: Alternative | None
     inputs: tuple[Key, ...]
     own: float
 
     @property
     def tree(self) -> Relation | None:
         """The expression that computes it, if any."""
-        return self.how.tree if isinstance(self.how, Computed) else None
+        return self.way.tree if self.way is not None else None
 
     @property
     def rules(self) -> tuple[str, ...]:
         """The rules that found it: about forms and about relations."""
-        if not isinstance(self.how, Computed):
-            return ()
-        return (self.how.rule, self.how.through) if self.how.through else (self.how.rule,)
+        return tuple(rule for rule in (self.way.rule, self.way.through) if rule) if self.way is not None else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,23 +222,16 @@ class Chooser:
             if node.key in choices:
                 continue
             if not node.ways:
-                choices[node.key] = Choice(cell, run, self._existing(node), (), node.own)
+                choices[node.key] = Choice(cell, run, None, (), node.own)
                 continue
             way = must[number].way if number in must else node.ways[self._way[number]]
             sources = [self.supplier(source) for source in way.inputs]
             if number in must:
                 sources[way.inputs.index(must[number].source)] = must[number].supplier
             inputs = tuple(self.space[source].key for source in sources)
-            computed = Computed(way.tree, way.alternative.rule, way.alternative.through)
-            choices[node.key] = Choice(cell, run, computed, inputs, way.own)
+            choices[node.key] = Choice(cell, run, replace(way.alternative, tree=way.tree), inputs, way.own)
             waiting.extend(reversed(sources))
         return choices
-
-    def _existing(self, node: Node) -> Existing:
-        """Why a node without ways need not be computed."""
-        if node.kept:
-            return Existing.KEPT
-        return Existing.EMPTY if self.space.cells.is_empty(node.key[0]) else Existing.SOURCE
 
     def used(self) -> tuple[Counter[int], set[int]]:
         """How often each node of the plan is read or delivered, and which of them are saved for a later run."""

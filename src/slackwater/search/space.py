@@ -32,28 +32,23 @@ Key = tuple[Cell, int]
 
 
 @dataclass(frozen=True)
-class Start:
-    """Where a plan begins: the first run to plan, and the cells that earlier runs have saved."""
-
-    run: int = 1
-    kept: frozenset[Key] = frozenset()
-
-
-@dataclass(frozen=True)
 class SpaceScope:
     """Which plans a space contains: from where on, only batch plans or all, under which assumption of row counts.
 
     Batch plans compute snapshots from snapshots, without states.
     """
 
-    start: Start = field(default_factory=Start)
+    first: int = 1
+    """The first run to plan."""
+    kept: frozenset[Key] = frozenset()
+    """The cells that earlier runs have saved."""
     batch: bool = False
     assumption: Assumption = Assumption.ALL_COUNTED
 
 
-def shortened(timeline: Timeline, start: Start) -> str | None:
+def shortened(timeline: Timeline, first: int) -> str | None:
     """A note on what the space leaves out because the schedule is long; None if nothing."""
-    left = timeline.last - start.run + 1
+    left = timeline.last - first + 1
     if left <= LONG:
         return None
     return f"{left} runs to plan: rows are used within {LAG} runs of arrival, or from a state saved within {LAG} runs"
@@ -85,8 +80,6 @@ class Node:
     save: float
     load: float
     earlier: tuple[int, ...] = ()
-    kept: bool = False
-    """Whether a completed run has saved it, so that it costs nothing more."""
     later: list[int] = field(default_factory=list)
     readers: list[int] = field(default_factory=list)
 
@@ -106,11 +99,10 @@ class Space:
         self.memo = prices.cells.memo
         self.timeline = timeline
         self.scope = scope or SpaceScope()
-        self.start = self.scope.start
         self.early_is_best = early_is_best
-        self.lag = LAG if not self.scope.batch and shortened(timeline, self.start) else timeline.last
+        self.lag = LAG if not self.scope.batch and shortened(timeline, self.scope.first) else timeline.last
         self._kept: dict[Cell, list[int]] = {}
-        for cell, run in sorted(self.start.kept, key=lambda key: -key[1]):
+        for cell, run in sorted(self.scope.kept, key=lambda key: -key[1]):
             self._kept.setdefault(cell, []).append(run)
         self.nodes: list[Node] = []
         self._numbers: dict[Key, int | None] = {}
@@ -135,7 +127,7 @@ class Space:
 
     def first_run(self, cell: Cell) -> int:
         """The earliest run to plan at which a cell's data has arrived."""
-        return max(cell.first_run, self.start.run)
+        return max(cell.first_run, self.scope.first)
 
     def earlier_runs(self, cell: Cell, run: int) -> Iterable[int]:
         """The runs before `run` at which a cell can be, or was, computed and saved for it; the latest first."""
@@ -152,8 +144,8 @@ class Space:
             if place == -1:
                 raise InternalError(f"{cell.form} in interval {cell.interval} needs itself")
             return place
-        if key in self.start.kept:
-            return self._add(key, Node(key, (), 0.0, 0.0, 0.0, kept=True))
+        if key in self.scope.kept:  # it costs nothing more
+            return self._add(key, Node(key, (), 0.0, 0.0, 0.0))
         if run < self.first_run(cell):
             return None
         self._numbers[key] = -1

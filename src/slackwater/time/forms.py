@@ -45,10 +45,6 @@ class GroupLeaf(Relation):
     properties: Properties = field(compare=False, repr=False)
 
     @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        return self.names
-
-    @cached_property
     def _fields(self) -> tuple[object, ...]:
         return (self.group,)
 
@@ -77,6 +73,11 @@ class Form(Relation):
         shape = {Kind.SNAPSHOT: "", Kind.DELTA: "Δ", Kind.COMPLETION: "Δᴾ"}[self.kind]
         version = f"@{self.until:b}" if self.kind is Kind.SNAPSHOT else f"({self.since:b}→{self.until:b})"
         return f"{shape}{'γ' if self.partial else ''}G{self.group}{version}"
+
+
+def forms_of(tree: Relation) -> tuple[Form, ...]:
+    """The distinct forms that an expression reads, in order of appearance."""
+    return tuple(dict.fromkeys(node for node in tree.walk() if isinstance(node, Form)))
 
 
 @derive.register

@@ -110,6 +110,3 @@ def semi_join_before_aggregate(match: Match, node: Join) -> Iterator[Relation]:
             fewer = Project(fewer, between.items)
         left, right = (fewer, other) if grouped is node.left else (other, fewer)
         yield Join(node.kind, left, right, node.condition)
-
-
-RULES = (push_join_below_inner_join, semi_join_as_inner_join, semi_join_before_aggregate)

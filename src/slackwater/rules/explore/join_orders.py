@@ -253,6 +253,3 @@ def enumerate_join_orders(match: Match, node: Relation) -> Iterator[Relation]:
     for way in ways:
         joined = way.input if isinstance(way, Project) else way
         yield replace(node, input=joined) if isinstance(node, Project) else way
-
-
-RULES = (enumerate_join_orders,)

@@ -214,6 +214,3 @@ def aggregate_before_union(match: Match, node: Aggregate) -> Iterator[Relation]:
         sources.append((*(names[key] for key in node.keys), *(part for part, _ in early)))
     together = Union(tuple(branches), (*node.keys, *(part for part, _ in early)), tuple(sources))
     yield Project(Aggregate(together, node.keys, tuple(late)), tuple(restored))
-
-
-RULES = (aggregate_before_join, aggregate_before_outer_join, distinct_arguments_first, aggregate_before_union)

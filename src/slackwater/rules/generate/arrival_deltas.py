@@ -113,12 +113,3 @@ def delta_of_window_of_arrivals(goal: Goal, node: Window) -> Iterator[Found]:
     in_each = all(in_all(arrives_by, [call.partition]) for _, call in node.calls)
     if _is_an_arrival(goal) and node.calls and in_each and not change.signed:
         yield node.with_inputs(change)
-
-
-RULES = (
-    delta_of_join_of_arrivals,
-    delta_of_join_by_its_later_side,
-    delta_of_join_with_later_partners,
-    delta_of_aggregate_of_arrivals,
-    delta_of_window_of_arrivals,
-)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from slackwater.algebra.predicates import upper_bound
 from slackwater.algebra.properties import properties
-from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Limit, Relation, Union, Window
+from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Limit, Relation, Window
 from slackwater.algebra.scalar import function_name
 from slackwater.algebra.schema import Column
 from slackwater.rules.declare import generates
@@ -19,6 +19,42 @@ from slackwater.rules.goal import Goal, leaf_of
 from slackwater.rules.rule import Found
 from slackwater.rules.signed import all_of, distinct_keys, negated, touched
 from slackwater.time.forms import Kind
+
+RANKS = frozenset(("row_number", "rank", "dense_rank"))
+
+
+def _top_ranks(goal: Goal, node: Filter) -> Window | None:
+    """The window below a filter that only keeps the first ranks of each partition."""
+    window = goal.memo[leaf_of(node.input).group].expressions[0]
+    bound = upper_bound(node.predicate)
+    if not isinstance(window, Window) or bound not in {column for column, _ in window.calls}:
+        return None
+    first = window.calls[0][1]
+    same = all(call.partition == first.partition and call.order == first.order for _, call in window.calls)
+    names = {function_name(call.function.tree) for _, call in window.calls}
+    if not same or not names <= RANKS or not first.partition:
+        return None
+    settled = properties(window.input).is_unique((*first.partition, *(key.column for key in first.order)))
+    return window if settled or "row_number" not in names else None
+
+
+@generates(Kind.SNAPSHOT, of=Filter)
+def top_ranks_of_arrivals(goal: Goal, node: Filter) -> Iterator[Found]:
+    """σ(rank ≤ k)(ω R')  =  σ(rank ≤ k)(ω(top R ∪ ΔR))      only arrivals
+
+    New rows can only increase a row's rank, so rows beyond the first k of a partition need not be kept. Not for
+    row_number with ties, where the order is undetermined; nor with a condition in addition to the bound.
+    """
+    window = _top_ranks(goal, node)
+    if window is None or not goal.is_whole_step:
+        return
+    leaf = leaf_of(window.input)
+    if goal.retracts(leaf):
+        return
+    before = goal.memo.snapshot(goal.form.group, goal.form.since)
+    change = goal.memo.delta(leaf.group, goal.form.since, goal.form.until)
+    together = all_of(leaf.columns, [before, change])
+    yield Filter(replace(window, input=together), node.predicate)
 
 
 @generates(Kind.SNAPSHOT, of=Aggregate, partial=True)
@@ -56,10 +92,7 @@ def delta_of_aggregate_from_partials(goal: Goal, node: Aggregate) -> Iterator[Fo
     change = goal.memo.delta(goal.form.group, goal.form.since, goal.form.until, partial=partials.columns)
     before = goal.memo.snapshot(goal.form.group, goal.form.since, partial=partials.columns)
     groups = touched(before, node.keys, change)
-    columns = partials.columns
-    together = Union((groups, change), columns, (columns, columns))
-    after = partials.final(partials.merge(together))
-    yield [after, negated(partials.final(groups))]
+    yield [partials.final(partials.merge(groups, change)), negated(partials.final(groups))]
 
 
 @generates(Kind.DELTA, of=Aggregate)
@@ -118,52 +151,3 @@ def top_rows_of_arrivals(goal: Goal, node: Limit) -> Iterator[Found]:
     before = goal.memo.snapshot(goal.form.group, goal.form.since)
     change = goal.memo.delta(leaf.group, goal.form.since, goal.form.until)
     yield replace(node, input=all_of(goal.form.columns, [before, change]))
-
-
-RANKS = frozenset(("row_number", "rank", "dense_rank"))
-
-
-def _top_ranks(goal: Goal, node: Filter) -> Window | None:
-    """The window below a filter that only keeps the first ranks of each partition."""
-    window = goal.memo[leaf_of(node.input).group].expressions[0]
-    bound = upper_bound(node.predicate)
-    if not isinstance(window, Window) or bound not in {column for column, _ in window.calls}:
-        return None
-    first = window.calls[0][1]
-    same = all(call.partition == first.partition and call.order == first.order for _, call in window.calls)
-    names = {function_name(call.function.tree) for _, call in window.calls}
-    if not same or not names <= RANKS or not first.partition:
-        return None
-    settled = properties(window.input).is_unique((*first.partition, *(key.column for key in first.order)))
-    return window if settled or "row_number" not in names else None
-
-
-@generates(Kind.SNAPSHOT, of=Filter)
-def top_ranks_of_arrivals(goal: Goal, node: Filter) -> Iterator[Found]:
-    """σ(rank ≤ k)(ω R')  =  σ(rank ≤ k)(ω(top R ∪ ΔR))      only arrivals
-
-    New rows can only increase a row's rank, so rows beyond the first k of a partition need not be kept. Not for
-    row_number with ties, where the order is undetermined; nor with a condition in addition to the bound.
-    """
-    window = _top_ranks(goal, node)
-    if window is None or not goal.is_whole_step:
-        return
-    leaf = leaf_of(window.input)
-    if goal.retracts(leaf):
-        return
-    before = goal.memo.snapshot(goal.form.group, goal.form.since)
-    change = goal.memo.delta(leaf.group, goal.form.since, goal.form.until)
-    together = all_of(leaf.columns, [before, change])
-    yield Filter(replace(window, input=together), node.predicate)
-
-
-RULES = (
-    top_ranks_of_arrivals,
-    partial_aggregate,
-    partial_aggregate_of_delta,
-    delta_of_aggregate_from_partials,
-    delta_of_affected_groups,
-    delta_of_growing_distinct,
-    delta_of_affected_windows,
-    top_rows_of_arrivals,
-)

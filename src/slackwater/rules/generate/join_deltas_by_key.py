@@ -104,7 +104,7 @@ def anti_join_of_arrivals(goal: Goal, node: Join) -> Iterator[Found]:
     kept: Relation = goal.memo.snapshot(goal.form.group, goal.form.since)
     if goal.moves(right):
         kept = Join(JoinKind.ANTI, kept, goal.delta(right), node.condition)
-    yield [kept, *left_terms(goal, JoinKind.ANTI, left, right, node.condition)]
+    yield [kept, *left_terms(goal, node)]
 
 
 @generates(Kind.DELTA, of=Join, methods=("maintain",))
@@ -122,7 +122,7 @@ def delta_of_inner_join_by_key(goal: Goal, node: Join) -> Iterator[Found]:
         if waiting is None:
             continue
         met = Join(JoinKind.INNER, waiting, goal.delta(side), node.condition)
-        yield [met, *left_terms(goal, JoinKind.INNER, others, side, node.condition)]
+        yield [met, *left_terms(goal, Join(JoinKind.INNER, others, side, node.condition))]
 
 
 @generates(Kind.DELTA, of=Join, methods=("maintain",))
@@ -141,8 +141,5 @@ def delta_of_left_outer_join_by_key(goal: Goal, node: Join) -> Iterator[Found]:
     yield [
         Join(JoinKind.INNER, waiting, change, node.condition),
         padded(negated(Join(JoinKind.SEMI, waiting, change, node.condition)), right.columns),
-        *left_terms(goal, JoinKind.LEFT, left, right, node.condition),
+        *left_terms(goal, node),
     ]
-
-
-RULES = (anti_join_of_arrivals, delta_of_inner_join_by_key, delta_of_left_outer_join_by_key)

@@ -65,6 +65,3 @@ def delta_of_union(goal: Goal, node: Union) -> Iterator[Found]:
             weight = ((WEIGHT, reference(WEIGHT)),) if change.signed else ()
             terms.append(Project(change, (*node.named(number), *weight)))
     yield terms
-
-
-RULES = (delta_of_filter, delta_of_project, delta_of_expand, delta_of_generate, delta_of_union)

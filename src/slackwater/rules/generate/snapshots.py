@@ -21,6 +21,3 @@ def snapshot_of_operator(goal: Goal, node: Relation) -> Iterator[Found]:
     if not isinstance(node, Scan):
         leaves = [leaf for leaf in node.inputs if isinstance(leaf, GroupLeaf)]
         yield node.with_inputs(*(goal.new(leaf) for leaf in leaves))
-
-
-RULES = (snapshot_of_operator,)

@@ -26,7 +26,7 @@ from slackwater.rules.declare import relates
 from slackwater.rules.goal import Goal, leaf_of
 from slackwater.rules.rule import Found
 from slackwater.rules.signed import padded
-from slackwater.time.forms import Kind
+from slackwater.time.forms import GroupLeaf, Kind
 
 METHOD = ("hold-back",)
 
@@ -57,9 +57,7 @@ def complete_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Found]:
         return
     early = goal.group_of(replace(node, input=part))
     before = goal.memo.snapshot(early.group, goal.form.since, partial=partials.columns)
-    columns = partials.columns
-    rest = partials.of_rows(goal.completion(leaf))
-    yield partials.merge(Union((before, rest), columns, (columns, columns)))
+    yield partials.merge(before, partials.of_rows(goal.completion(leaf)))
 
 
 @relates(Kind.COMPLETION, of=Filter, methods=METHOD)
@@ -108,18 +106,6 @@ def completion_of_union(goal: Goal, node: Union) -> Iterator[Found]:
     yield [Project(goal.completion(branch), node.named(number)) for number, branch in moving]
 
 
-def _inner_terms(goal: Goal, node: Join) -> list[Relation]:
-    """L'⋈R' without Lᴾ⋈Rᴾ: Δᴾ L ⋈ R' + Lᴾ ⋈ Δᴾ R."""
-    left, right = node.left, node.right
-    part = goal.positive(left)
-    terms: list[Relation] = []
-    if goal.moves(left) or part is None:
-        terms.append(Join(JoinKind.INNER, goal.completion(left), goal.new(right), node.condition))
-    if part is not None and goal.moves(right):
-        terms.append(Join(JoinKind.INNER, goal.old(part), goal.completion(right), node.condition))
-    return terms
-
-
 @relates(Kind.COMPLETION, of=Join, methods=METHOD)
 def completion_of_join(goal: Goal, node: Join) -> Iterator[Found]:
     """Δᴾ(L ⋈ R)  =  Δᴾ L ⋈ R' + Lᴾ ⋈ Δᴾ R;  an outer join adds pad(L' ▷ R') and, if full, pad(R' ▷ L')
@@ -129,44 +115,33 @@ def completion_of_join(goal: Goal, node: Join) -> Iterator[Found]:
                                                                                            [Tempura §4.2, Eq. 3]
     """
     left, right = node.left, node.right
-    match node.kind:
-        case JoinKind.INNER:
-            yield _inner_terms(goal, node)
-        case JoinKind.LEFT | JoinKind.FULL:
-            terms = _inner_terms(goal, node)
-            alone = Join(JoinKind.ANTI, goal.new(left), goal.new(right), node.condition)
-            terms.append(padded(alone, right.columns))
-            if node.kind is JoinKind.FULL:
-                other = Join(JoinKind.ANTI, goal.new(right), goal.new(left), node.condition)
-                terms.append(padded(other, left.columns))
-            yield terms
-        case JoinKind.SEMI:
-            yield from _completion_of_semi_join(goal, node)
-        case JoinKind.ANTI:
-            if not goal.moves(right):
-                yield Join(JoinKind.ANTI, goal.completion(left), goal.new(right), node.condition)
-
-
-def _completion_of_semi_join(goal: Goal, node: Join) -> Iterator[Found]:
-    """Δᴾ L ⋉ R', and the old rows of Lᴾ that have got their first partner."""
-    left, right = node.left, node.right
-    part, partners = goal.positive(left), goal.positive(right)
+    if node.kind is JoinKind.ANTI and goal.moves(right):
+        return
+    part = goal.positive(left)
+    kind = JoinKind.INNER if node.kind.keeps_right else node.kind
     terms: list[Relation] = []
     if goal.moves(left) or part is None:
-        terms.append(Join(JoinKind.SEMI, goal.completion(left), goal.new(right), node.condition))
-    if part is not None and partners is not None and goal.moves(right):
-        waiting = Join(JoinKind.ANTI, goal.old(part), goal.old(partners), node.condition)
-        terms.append(Join(JoinKind.SEMI, waiting, goal.new(right), node.condition))
+        terms.append(Join(kind, goal.completion(left), goal.new(right), node.condition))
+    if part is not None and goal.moves(right):
+        terms += _met_later(goal, node, part)
+    if node.kind in (JoinKind.LEFT, JoinKind.FULL):
+        terms.append(_padding(goal, node))
+    if node.kind is JoinKind.FULL:
+        terms.append(_padding(goal, Join(JoinKind.FULL, right, left, node.condition)))
     yield terms
 
 
-RULES = (
-    complete_positive_part,
-    complete_partial_aggregates,
-    completion_of_filter,
-    completion_of_project,
-    completion_of_expand,
-    completion_of_generate,
-    completion_of_union,
-    completion_of_join,
-)
+def _met_later(goal: Goal, node: Join, part: GroupLeaf) -> list[Relation]:
+    """Old rows of Lᴾ with the completion of R; in a semi join, those that have got their first partner."""
+    if node.kind.keeps_right:
+        return [Join(JoinKind.INNER, goal.old(part), goal.completion(node.right), node.condition)]
+    partners = goal.positive(node.right)
+    if partners is None:
+        return []
+    waiting = Join(JoinKind.ANTI, goal.old(part), goal.old(partners), node.condition)
+    return [Join(JoinKind.SEMI, waiting, goal.new(node.right), node.condition)]
+
+
+def _padding(goal: Goal, node: Join) -> Relation:
+    """The rows on the left that have no partner in the end, padded."""
+    return padded(Join(JoinKind.ANTI, goal.new(node.left), goal.new(node.right), node.condition), node.right.columns)

@@ -197,6 +197,3 @@ def snapshot_of_wider_view(goal: Goal, node: Relation) -> Iterator[Found]:
         if affected and not _can_be_told(block, affected) and (wide := _wider(block, affected)) is not None:
             yield keeping(goal.new(goal.group_of(wide)), goal.form.columns)
             return
-
-
-RULES = (delta_of_outer_join_view, snapshot_of_wider_view)

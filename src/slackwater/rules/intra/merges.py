@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slackwater.algebra import types as t
-from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Generate, Limit, Relation, Scan, Union
+from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Generate, Limit, Relation, Scan
 from slackwater.algebra.scalar import call, cast, greater, literal, reference
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.memo.group import RuleFlags
@@ -48,7 +48,7 @@ def merged_partials(goal: Goal, node: Aggregate, since: Mask) -> Iterator[Relati
         columns = partials.columns
         before = goal.memo.snapshot(goal.form.group, since, partial=columns)
         change = goal.memo.delta(goal.form.group, since, goal.form.until, partial=columns)
-        yield partials.merge(Union((before, change), columns, (columns, columns)))
+        yield partials.merge(before, change)
 
 
 @converts(Kind.SNAPSHOT, flags=RuleFlags(sums_own_deltas=True))
@@ -98,6 +98,3 @@ def difference_of_snapshots(goal: Goal, node: Relation) -> Iterator[Found]:
     after = goal.memo.snapshot(goal.form.group, goal.form.until)
     before = goal.memo.snapshot(goal.form.group, goal.form.since)
     yield [after, negated(before)]
-
-
-RULES = (merge_delta, merge_partial_aggregates, finish_partial_aggregates, difference_of_snapshots)

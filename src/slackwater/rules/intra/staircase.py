@@ -88,6 +88,3 @@ def merge_partial_aggregates_of_one_table(goal: Goal, node: Aggregate) -> Iterat
     """
     for before in _before(goal):
         yield from merged_partials(goal, node, before)
-
-
-RULES = (delta_one_table_at_a_time, merge_delta_of_one_table, merge_partial_aggregates_of_one_table)

@@ -45,6 +45,3 @@ def drop_needless_distinct(_: Written, relation: Aggregate) -> Relation | None:
         for column, call in relation.calls
     )
     return replace(relation, calls=calls) if calls != relation.calls else None
-
-
-RULES = (count_rows_not_values, drop_needless_distinct)

@@ -30,6 +30,3 @@ def fold_constants(_: Written, relation: Relation) -> Relation | None:
         case _:
             return None
     return folded
-
-
-RULES = (fold_constants,)

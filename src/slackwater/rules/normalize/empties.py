@@ -53,6 +53,3 @@ def _without_empty_branches(union: Union) -> Relation | None:
     return replace(
         union, branches=tuple(union.branches[i] for i in kept), sources=tuple(union.sources[i] for i in kept)
     )
-
-
-RULES = (propagate_empty,)

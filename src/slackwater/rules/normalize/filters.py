@@ -200,17 +200,3 @@ def push_join_condition(_: Written, relation: Join) -> Relation | None:
     if not (left or right):
         return None
     return Join(relation.kind, filtered(relation.left, left), filtered(relation.right, right), conjunction(rest))
-
-
-RULES = (
-    remove_true_filter,
-    empty_false_filter,
-    merge_filters,
-    push_filter_below_project,
-    push_filter_below_join,
-    push_filter_below_aggregate,
-    push_filter_below_window,
-    push_filter_below_union,
-    push_filter_below_row_copies,
-    push_join_condition,
-)

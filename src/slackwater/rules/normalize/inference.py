@@ -83,6 +83,64 @@ def _constraints(relation: Relation) -> Iterable[Scalar]:
             return ()
 
 
+def _settled(predicate: Scalar, not_null: frozenset[Column]) -> Scalar:
+    """The predicate without NULL tests of columns that are never NULL."""
+    parts = []
+    for part in conjuncts(predicate):
+        alternatives = [
+            FALSE if (tested := is_null_test(a)) and never_null(tested, not_null) else a for a in disjuncts(part)
+        ]
+        parts.append(disjunction(alternatives))
+    return conjunction(parts)
+
+
+@normalizes(Join)
+def answer_null_tests(_: Written, relation: Join) -> Relation | None:
+    """(x IS NULL ∨ p)  =  p      x is never null
+
+    Makes a null-aware anti join an ordinary one if neither side has NULLs. Not if one side may: a single NULL on the
+    right makes the condition unknown for every row.
+    """
+    not_null = properties(relation.left).not_null | properties(relation.right).not_null
+    settled = _settled(relation.condition, not_null)
+    return replace(relation, condition=settled) if settled != relation.condition else None
+
+
+def _side_of(predicate: Scalar, side: Relation) -> Scalar | None:
+    """What a disjunction over several relations implies for one: the disjunction of each branch's part for it."""
+    columns = frozenset(side.columns)
+    branches = disjuncts(predicate)
+    if len(branches) < 2:
+        return None
+    parts = []
+    for branch in branches:
+        own = [part for part in conjuncts(branch) if part.columns and part.columns <= columns and part.may_move]
+        if not own:
+            return None
+        parts.append(conjunction(own))
+    return disjunction(parts)
+
+
+@normalizes(Join)
+def infer_filter_from_disjunction(_: Written, relation: Join) -> Relation | None:
+    """L ⋈((p∧q) ∨ (p'∧q')) R  =  σ(p∨p') L ⋈(…) σ(q∨q') R      p, p' read only L; q, q' only R
+
+    Each side must pass its part of one branch. The condition itself stays: both parts must be of the same branch. Not
+    if a branch has no part for the side alone, and not for joins that keep unmatched rows.
+    """
+    if relation.kind not in (JoinKind.INNER, JoinKind.SEMI):
+        return None
+    new: list[list[Scalar]] = [[], []]
+    for part in conjuncts(relation.condition):
+        for side, inferred in zip((relation.left, relation.right), new, strict=True):
+            implied = _side_of(part, side)
+            if implied is not None and not all(holds(conjunct, side) for conjunct in conjuncts(simplify(implied))):
+                inferred.append(implied)
+    if not any(new):
+        return None
+    return replace(relation, left=filtered(relation.left, new[0]), right=filtered(relation.right, new[1]))
+
+
 def _equal_across(join: Join) -> dict[Column, Column]:
     """Columns of the left that the condition makes identical to columns of the right.
 
@@ -130,64 +188,3 @@ def infer_filter_through_equality(_: Written, relation: Join) -> Relation | None
     if not (to_left or to_right):
         return None
     return replace(relation, left=filtered(relation.left, to_left), right=filtered(relation.right, to_right))
-
-
-def _side_of(predicate: Scalar, side: Relation) -> Scalar | None:
-    """What a disjunction over several relations implies for one: the disjunction of each branch's part for it."""
-    columns = frozenset(side.columns)
-    branches = disjuncts(predicate)
-    if len(branches) < 2:
-        return None
-    parts = []
-    for branch in branches:
-        own = [part for part in conjuncts(branch) if part.columns and part.columns <= columns and part.may_move]
-        if not own:
-            return None
-        parts.append(conjunction(own))
-    return disjunction(parts)
-
-
-@normalizes(Join)
-def infer_filter_from_disjunction(_: Written, relation: Join) -> Relation | None:
-    """L ⋈((p∧q) ∨ (p'∧q')) R  =  σ(p∨p') L ⋈(…) σ(q∨q') R      p, p' read only L; q, q' only R
-
-    Each side must pass its part of one branch. The condition itself stays: both parts must be of the same branch. Not
-    if a branch has no part for the side alone, and not for joins that keep unmatched rows.
-    """
-    if relation.kind not in (JoinKind.INNER, JoinKind.SEMI):
-        return None
-    new: list[list[Scalar]] = [[], []]
-    for part in conjuncts(relation.condition):
-        for side, inferred in zip((relation.left, relation.right), new, strict=True):
-            implied = _side_of(part, side)
-            if implied is not None and not all(holds(conjunct, side) for conjunct in conjuncts(simplify(implied))):
-                inferred.append(implied)
-    if not any(new):
-        return None
-    return replace(relation, left=filtered(relation.left, new[0]), right=filtered(relation.right, new[1]))
-
-
-def _settled(predicate: Scalar, not_null: frozenset[Column]) -> Scalar:
-    """The predicate without NULL tests of columns that are never NULL."""
-    parts = []
-    for part in conjuncts(predicate):
-        alternatives = [
-            FALSE if (tested := is_null_test(a)) and never_null(tested, not_null) else a for a in disjuncts(part)
-        ]
-        parts.append(disjunction(alternatives))
-    return conjunction(parts)
-
-
-@normalizes(Join)
-def answer_null_tests(_: Written, relation: Join) -> Relation | None:
-    """(x IS NULL ∨ p)  =  p      x is never null
-
-    Makes a null-aware anti join an ordinary one if neither side has NULLs. Not if one side may: a single NULL on the
-    right makes the condition unknown for every row.
-    """
-    not_null = properties(relation.left).not_null | properties(relation.right).not_null
-    settled = _settled(relation.condition, not_null)
-    return replace(relation, condition=settled) if settled != relation.condition else None
-
-
-RULES = (answer_null_tests, infer_filter_from_disjunction, infer_filter_through_equality)

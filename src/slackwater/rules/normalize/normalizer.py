@@ -10,27 +10,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from itertools import chain
 
+from slackwater.algebra.once import once_for_each
 from slackwater.algebra.relation import Query, Relation
 from slackwater.errors import InternalError
 from slackwater.rules.normalize import aggregates, constants, empties, filters, inference, outer_joins, projects
 from slackwater.rules.normalize.prune import prune
 from slackwater.rules.normalize.readers import ask_for_all_readers
-from slackwater.rules.rule import Rule
+from slackwater.rules.rule import Rule, rules_of
 from slackwater.rules.written import Written
 
-RULES: tuple[Rule, ...] = tuple(
-    chain(
-        constants.RULES,
-        empties.RULES,
-        outer_joins.RULES,
-        filters.RULES,
-        inference.RULES,
-        projects.RULES,
-        aggregates.RULES,
-    )
-)
+RULES = rules_of(constants, empties, outer_joins, filters, inference, projects, aggregates)
 MOST_FIRINGS = 20_000
 MOST_ROUNDS = 5
 
@@ -58,7 +48,7 @@ def _rewritten(query: Query, rules: tuple[Rule, ...], trace: Trace | None) -> Qu
 
 def simplify_empties(relation: Relation) -> Relation:
     """A relation without its empty parts."""
-    return _Normalizer((*empties.RULES, *projects.RULES), None).run(relation)
+    return _Normalizer(rules_of(empties, projects), None).run(relation)
 
 
 class _Normalizer:
@@ -70,7 +60,6 @@ class _Normalizer:
         self.done: dict[Relation, Relation] = {}
         self.shared: set[Relation] = set()
         self.firings = 0
-        self._by_type: dict[type[Relation], tuple[Rule, ...]] = {}
 
     def run(self, root: Relation) -> Relation:
         uses = Counter(id(below) for node in root.walk() for below in node.inputs)
@@ -115,10 +104,9 @@ class _Normalizer:
                     return better
         return None
 
+    @once_for_each
     def _rules_for(self, kind: type[Relation]) -> tuple[Rule, ...]:
-        if kind not in self._by_type:
-            self._by_type[kind] = tuple(rule for rule in self.rules if issubclass(kind, rule.pattern.on))
-        return self._by_type[kind]
+        return tuple(rule for rule in self.rules if issubclass(kind, rule.pattern.on))
 
     def _looks_into_shared(self, rule: Rule, relation: Relation) -> bool:
         over = rule.pattern.over

@@ -87,6 +87,3 @@ def remove_unread_left_join(_: Written, relation: Project) -> Relation | None:
     if not properties(join.right).is_unique(matched_columns(join, join.right)):
         return None
     return replace(relation, input=join.left)
-
-
-RULES = (simplify_outer_join_below_filter, simplify_outer_join_below_join, remove_unread_left_join)

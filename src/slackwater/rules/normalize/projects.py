@@ -117,13 +117,3 @@ def flatten_union(written: Written, relation: Union) -> Relation | None:
             branches.append(branch)
             sources.append(columns)
     return replace(relation, branches=tuple(branches), sources=tuple(sources)) if changed else None
-
-
-RULES = (
-    merge_projects,
-    remove_identity_project,
-    remove_unit_join,
-    remove_redundant_distinct,
-    ignore_duplicates_of_partners,
-    flatten_union,
-)

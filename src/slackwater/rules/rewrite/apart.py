@@ -226,6 +226,3 @@ def _with_padding(named: NamedCall, spine: Spine, side: OptionalSide, unmet: Sca
     if never_null(measure.arguments[0], properties(spine.top).not_null):
         return or_zero
     return case_when(unmet, or_zero, value)
-
-
-RULES = (aggregates_apart,)

@@ -30,6 +30,3 @@ def inner_joins_before_outer_join(_: Match, node: Join) -> Iterator[Relation]:
             continue
         near = joined((outer.left, *others), joins.conditions)
         yield Join(JoinKind.LEFT, near, outer.right, outer.condition)
-
-
-RULES = (inner_joins_before_outer_join,)

@@ -257,6 +257,3 @@ def _is_settled_inside(part: Scalar, theirs: frozenset[Column], own: OwnInput) -
         return False
     inside = inner_joins(own.rows)
     return inside is not None and _is_asked(part, inside)
-
-
-RULES = (aggregate_joined_back_as_window, sums_by_key_in_place_of_rows)

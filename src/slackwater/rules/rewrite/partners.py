@@ -13,7 +13,8 @@ from functools import reduce
 from slackwater.algebra import types as t
 from slackwater.algebra.cases import Case, cases, negated_value
 from slackwater.algebra.fold import fold
-from slackwater.algebra.predicates import is_null_test, strict_columns
+from slackwater.algebra.nullability import strict_columns
+from slackwater.algebra.predicates import is_null_test
 from slackwater.algebra.properties import properties
 from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, JoinKind, Project, Relation
 from slackwater.algebra.scalar import (
@@ -196,6 +197,3 @@ def _all_of(parts: list[Scalar], kind: t.Type) -> Scalar:
 
 def _typed(value: Scalar, kind: t.Type) -> Scalar:
     return value if value.type == kind else cast(value, kind)
-
-
-RULES = (add_up_partners_before_outer_join,)

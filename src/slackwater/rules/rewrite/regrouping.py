@@ -70,6 +70,3 @@ def _is_partial(relation: Relation) -> bool:
     while isinstance(relation, Project):
         relation = relation.input
     return isinstance(relation, Aggregate)
-
-
-RULES = (aggregate_of_single_rows, grouping_sets_of_finer_groups)

@@ -211,6 +211,3 @@ def _without_truisms(parts: list[Scalar], rows: Relation) -> list[Scalar]:
     same = [pair[0] for part in parts if (pair := column_equality(part)) is not None and pair[0] == pair[1]]
     others = [part for part in parts if (pair := column_equality(part)) is None or pair[0] != pair[1]]
     return [*others, *present(dict.fromkeys(same), rows)]
-
-
-RULES = (aggregates_of_the_same_rows, padded_aggregate_of_the_same_rows)

@@ -57,6 +57,3 @@ def unequal_partner_by_extremes(_: Match, node: Join) -> Iterator[Relation]:
         alone = negation(call("coalesce", differs, literal(False)))
         filtered = Filter(Join(JoinKind.LEFT, node.left, extremes, conjunction(equal)), alone)
     yield filtered
-
-
-RULES = (semi_join_on_key_as_inner_join, unequal_partner_by_extremes)
