@@ -79,22 +79,6 @@ FIXED: Mapping[str, Type] = {
 }
 
 
-def _first(kinds: Sequence[Type]) -> Type:
-    return kinds[0]
-
-
-def _common(kinds: Sequence[Type]) -> Type:
-    return t.common_type(list(kinds))
-
-
-def _element(kinds: Sequence[Type]) -> Type:
-    return kinds[0].element
-
-
-def _array(kinds: Sequence[Type]) -> Type:
-    return t.array_of(kinds[0])
-
-
 def _text_or_bytes(kinds: Sequence[Type]) -> Type:
     """Of bytes bytes, of anything else a text."""
     return t.BINARY if kinds[0] == t.BINARY else t.STRING if kinds[0].is_known else t.UNKNOWN
@@ -139,25 +123,26 @@ BY_ARGUMENTS: Mapping[str, Rule] = {
         "min max abs any_value first last first_value last_value lag lead nth_value mode negative positive nullif"
         " bit_and bit_or bit_xor array_distinct sort_array slice filter array_compact array_except array_intersect"
         " array_remove array_sort collect_union map_filter nullifzero shuffle shiftrightunsigned".split(),
-        _first,
+        lambda kinds: kinds[0],
     ),
-    **dict.fromkeys("coalesce ifnull nvl greatest least array_union".split(), _common),
-    **dict.fromkeys("array_max array_min element_at flatten get try_element_at".split(), _element),
-    **dict.fromkeys("array_agg array_repeat collect_list collect_set sequence".split(), _array),
+    **dict.fromkeys("coalesce ifnull nvl greatest least array_union".split(), lambda kinds: t.common_type(list(kinds))),
+    **dict.fromkeys(
+        "array_max array_min element_at flatten get try_element_at".split(), lambda kinds: kinds[0].element
+    ),
+    **dict.fromkeys(
+        "array_agg array_repeat collect_list collect_set sequence".split(), lambda kinds: t.array_of(kinds[0])
+    ),
     **dict.fromkeys("left lpad overlay rpad substr substring".split(), _text_or_bytes),
     **dict.fromkeys("min_by max_by".split(), _by_extreme),
     **dict.fromkeys("median percentile percentile_cont".split(), _of_numbers),
     **dict.fromkeys("array_append array_prepend array_insert".split(), _with_element),
+    **dict.fromkeys("sum try_sum".split(), lambda kinds: t.sum_type(kinds[0])),
+    **dict.fromkeys("avg try_avg mean".split(), lambda kinds: t.average_type(kinds[0])),
     "concat": _joined,
     "reverse": _reversed,
     "nvl2": lambda kinds: t.common_type(list(kinds[1:])),
     "zeroifnull": lambda kinds: t.common_type([kinds[0], t.INT]),
     "nanvl": lambda kinds: t.common_type(list(kinds)) if all(kind.is_floating for kind in kinds) else t.DOUBLE,
-    "sum": lambda kinds: t.sum_type(kinds[0]),
-    "try_sum": lambda kinds: t.sum_type(kinds[0]),
-    "avg": lambda kinds: t.average_type(kinds[0]),
-    "try_avg": lambda kinds: t.average_type(kinds[0]),
-    "mean": lambda kinds: t.average_type(kinds[0]),
     "try_add": _arithmetic("+"),
     "try_subtract": _arithmetic("-"),
     "try_multiply": _arithmetic("*"),

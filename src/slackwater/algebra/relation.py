@@ -17,7 +17,7 @@ from enum import StrEnum
 from functools import cache, cached_property
 from typing import Self, TypeVar
 
-from slackwater.algebra.scalar import TRUE, Scalar, reference
+from slackwater.algebra.scalar import NULL, TRUE, Scalar, case_when, literal, reference
 from slackwater.algebra.schema import Column, TableSchema
 from slackwater.algebra.types import Type
 from slackwater.errors import InternalError
@@ -71,6 +71,12 @@ class AggregateCall:
     def scalars(self) -> tuple[Scalar, ...]:
         more = (self.filter,) if self.filter else ()
         return (*self.arguments, *more, *(scalar for scalar, _ in self.order))
+
+    @property
+    def value(self) -> Scalar:
+        """What it aggregates of a row: its argument, one if it counts rows, and NULL for rows that it does not see."""
+        value = self.arguments[0] if self.arguments else literal(1)
+        return value if self.filter is None else case_when(self.filter, value, NULL)
 
     def map(self, change: Callable[[Scalar], Scalar]) -> AggregateCall:
         """The same call over changed arguments."""

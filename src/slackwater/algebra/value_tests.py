@@ -224,10 +224,8 @@ _TEMPORAL = ("date", "timestamp", "timestamp_ntz")
 
 def _placed(constant: Constant, value: Scalar) -> Constant:
     """A text compared with a date is a date."""
-    if isinstance(constant, str) and value.column is not None and value.column.type.text in _TEMPORAL:
-        days = _days(constant)
-        return constant if days is None else days
-    return constant
+    is_dated = value.column is not None and value.column.type.text in _TEMPORAL
+    return _days(constant) if is_dated and isinstance(constant, str) else constant
 
 
 def _membership(tree: exp.In, scalar: Scalar) -> Membership:
@@ -264,8 +262,7 @@ def _constant(tree: exp.Expr) -> Constant | None:
                 return inner
             kind = tree.to.this
             if kind in exp.DataType.TEMPORAL_TYPES:
-                days = _days(inner)
-                return inner if days is None else days
+                return _days(inner)
             return _text_or_number(inner, is_text=kind not in exp.DataType.NUMERIC_TYPES)
         case exp.Binary() if (compute := _COMPUTE.get(type(tree))) is not None:
             left, right = _constant(tree.this), _constant(tree.expression)
@@ -279,8 +276,7 @@ def _constant(tree: exp.Expr) -> Constant | None:
 def constant_of(text: str, kind: Type) -> Constant:
     """A value of a type, by its text, as predicates read it."""
     if kind.text in _TEMPORAL:
-        days = _days(text)
-        return text if days is None else days
+        return _days(text)
     if kind.text == "boolean":
         return float(text.lower() == "true")
     return _text_or_number(text, is_text=not kind.is_numeric)
@@ -304,8 +300,9 @@ def days_since_epoch(moment: date | datetime) -> float:
     return (whole.replace(tzinfo=None) - EPOCH).total_seconds() / 86_400
 
 
-def _days(text: str) -> float | None:
+def _days(text: str) -> Constant:
+    """A date or time on that scale; the text itself if it is none."""
     try:
         return days_since_epoch(datetime.fromisoformat(text.strip()))
     except ValueError:
-        return None
+        return text

@@ -69,10 +69,6 @@ class Memo:
         home.inner_joins_moved |= flags.moves_inner_joins
         return True
 
-    def knows(self, relation: Relation) -> bool:
-        """Whether a relation over group leaves has a group already."""
-        return relation in self._owner
-
     def group_of(self, relation: Relation) -> GroupId | None:
         """The group of a relation over group leaves, if it has one."""
         return self._owner.get(relation)

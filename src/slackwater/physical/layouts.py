@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from slackwater.algebra.relation import Aggregate, Join, Limit, Relation, Scan, Union, Values, Window
 from slackwater.algebra.schema import Column
@@ -151,7 +152,7 @@ class Layouts:
         assert by is not None
         leaves = dict.fromkeys(node for node in by.walk() if isinstance(node, (Form, Scan)))
         read = [self.machine.read(leaf, self.rows(leaf)) for leaf in leaves]
-        return [work.once_more() for work in (*read, *self.ways(by)[0].works)]
+        return [replace(work, again=True) for work in (*read, *self.ways(by)[0].works)]
 
     def _reduced(self, right: Implementation, join: Join) -> Implementation:
         """The right side of a join, reduced by the left side."""

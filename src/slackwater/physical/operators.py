@@ -55,17 +55,15 @@ class Operator(StrEnum):
     @property
     def item(self) -> Item:
         """The item of the bill that it is charged to."""
-        match self:
-            case Operator.EXCHANGE:
-                return Item.SHUFFLE
-            case Operator.BROADCAST:
-                return Item.BROADCAST
-            case Operator.SAVE:
-                return Item.WRITE
-            case Operator.LOAD:
-                return Item.READ
-            case _:
-                return Item.COMPUTE
+        return _ITEMS.get(self, Item.COMPUTE)
+
+
+_ITEMS = {
+    Operator.EXCHANGE: Item.SHUFFLE,
+    Operator.BROADCAST: Item.BROADCAST,
+    Operator.SAVE: Item.WRITE,
+    Operator.LOAD: Item.READ,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +75,6 @@ class Resources:
     network: float = 0.0
     memory: float = 0.0
     fixed: float = 0.0
-
-    def of_share(self, share: float) -> Resources:
-        """The same for a share of the rows; fixed costs stay."""
-        return Resources(self.cpu * share, self.io * share, self.network * share, self.memory * share, self.fixed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +97,9 @@ class Work:
 
     def of_share(self, share: float) -> Work:
         """The same work for a share of the rows; fixed costs stay."""
-        return replace(self, used=self.used.of_share(share), share=self.share * share)
-
-    def once_more(self) -> Work:
-        """The same work for another reader."""
-        return replace(self, again=True)
+        used = self.used
+        fewer = Resources(used.cpu * share, used.io * share, used.network * share, used.memory * share, used.fixed)
+        return replace(self, used=fewer, share=self.share * share)
 
 
 Demand = tuple[Relation, Required]

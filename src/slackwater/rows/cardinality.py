@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatchmethod
 
+from slackwater.algebra.once import once_for_each
 from slackwater.algebra.relation import (
     Aggregate,
     AggregateCall,
@@ -50,34 +51,26 @@ Expected = Callable[[Relation, Sequence[Estimate], Estimate], Estimate]
 """An operator's rows, from its inputs and from the result of its formula."""
 
 
-def uncorrected(_: Relation) -> float:
-    return 1.0
-
-
 @dataclass(eq=False)
 class Estimator:
     """Estimates expressions over leaves, which `leaf` estimates; each expression is estimated once."""
 
     leaf: Callable[[Relation], Estimate]
     essential: Essential = field(default_factory=dict)
-    factor: Factor = uncorrected
+    factor: Factor = lambda _: 1.0
     """The correction of an operator's formula: see `feedback`."""
     expected: Expected | None = None
     """An estimate that overrides an operator's formula: see `recorded`."""
-    _estimates: dict[Relation, Estimate] = field(default_factory=dict, repr=False)
 
+    @once_for_each
     def of(self, relation: Relation) -> Estimate:
-        estimate = self._estimates.get(relation)
-        if estimate is None:
-            if relation.inputs or isinstance(relation, Values):
-                inputs = [self.of(below) for below in relation.inputs]
-                estimate = self._of(relation)
-                if self.expected is not None:
-                    estimate = self.expected(relation, inputs, estimate)
-                estimate.most = most_rows(relation, inputs)
-            else:
-                estimate = self.leaf(relation)
-            self._estimates[relation] = estimate
+        if not relation.inputs and not isinstance(relation, Values):
+            return self.leaf(relation)
+        inputs = [self.of(below) for below in relation.inputs]
+        estimate = self._of(relation)
+        if self.expected is not None:
+            estimate = self.expected(relation, inputs, estimate)
+        estimate.most = most_rows(relation, inputs)
         return estimate
 
     __call__ = of
@@ -114,7 +107,16 @@ class Estimator:
     def _(self, relation: Join) -> Estimate:
         left, right = self.of(relation.left), self.of(relation.right)
         met = join_selectivity(relation, left, right).times(self.factor(relation), relation.kind, left, right)
-        joined = _joined(relation, left, right, met)
+        alone = left.rows * (1.0 - met.left_hit)
+        match relation.kind:
+            case JoinKind.INNER | JoinKind.LEFT | JoinKind.FULL:
+                joined = _paired(relation, left, right, met)
+            case JoinKind.SEMI:
+                joined = left.share(left.rows - alone)
+                most, find = key_values(relation, left, right), joined.spread
+                joined = replace(joined, find=lambda column: _met(find(column), most.get(column)), _spreads={})
+            case JoinKind.ANTI:
+                joined = left.share(alone)
         joined.right_hit = met.right_hit
         return joined
 
@@ -184,17 +186,6 @@ def _extended(below: Estimate, columns: Iterable[Column], times: float = 1.0) ->
         return None if column in computed else below.spread(column)
 
     return Estimate(below.rows * times, find, below.whole * times, below.keys, below.kept)
-
-
-def _joined(join: Join, left: Estimate, right: Estimate, met: JoinSelectivity) -> Estimate:
-    alone = left.rows * (1.0 - met.left_hit)
-    match join.kind:
-        case JoinKind.INNER | JoinKind.LEFT | JoinKind.FULL:
-            return _paired(join, left, right, met)
-        case JoinKind.SEMI:
-            return _semi(left.share(left.rows - alone), key_values(join, left, right))
-        case JoinKind.ANTI:
-            return left.share(alone)
 
 
 def group_count(keys: Iterable[Column], below: Estimate) -> float:
@@ -296,12 +287,6 @@ def _paired(join: Join, left: Estimate, right: Estimate, met: JoinSelectivity) -
     wholes = [side.whole for side, single, _ in sides if single]
     kept = min((side.kept * hit for side, single, hit in sides if single), default=1.0)
     return Estimate(rows, find, min(wholes, default=rows), keys, kept)
-
-
-def _semi(kept: Estimate, met_values: Mapping[Column, float]) -> Estimate:
-    """The left rows that a semi join keeps."""
-    find = kept.spread
-    return replace(kept, find=lambda column: _met(find(column), met_values.get(column)), _spreads={})
 
 
 def _met(spread: Spread, most: float | None) -> Spread:

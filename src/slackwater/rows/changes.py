@@ -11,21 +11,10 @@ matched or not), the probability is computed; the paper's cases are its limits. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from slackwater.algebra.relation import (
-    Aggregate,
-    Expand,
-    Filter,
-    Join,
-    JoinKind,
-    Limit,
-    Relation,
-    Union,
-    Window,
-)
-from slackwater.algebra.schema import Column
+from slackwater.algebra.relation import Aggregate, Expand, Filter, Join, JoinKind, Limit, Relation, Union, Window
 from slackwater.rows.cardinality import Essential, group_count
 from slackwater.rows.estimate import NO_CHANGES, Changes, Estimate, drawn
 from slackwater.rows.join_selectivity import JoinSelectivity, join_selectivity
@@ -71,10 +60,9 @@ def changes_of(
         return NO_CHANGES
     match node:
         case Filter():
-            (below,) = inputs
-            return filtered(below.changes, _passing(below, before, after))
+            return filtered(inputs[0].changes, _passing(inputs[0], before, after))
         case Union():
-            return _sum(step.changes for step in inputs)
+            return _sum([step.changes for step in inputs])
         case Expand():
             return times(inputs[0].changes, float(len(node.sets)))
         case Join():
@@ -86,8 +74,7 @@ def changes_of(
         case Limit() if node.count is not None:
             return Changes(after.rows, 0.0, before.rows)
         case _:
-            (below,) = inputs
-            return times(below.changes, _passing(below, before, after))
+            return times(inputs[0].changes, _passing(inputs[0], before, after))
 
 
 def _aggregate(
@@ -132,17 +119,10 @@ def touched_groups(node: Aggregate, below: ChangeEstimate, essential: Essential,
 def _window(node: Window, below: ChangeEstimate) -> Changes:
     """Every row of a touched partition is recomputed; without partition keys, all rows."""
     keys = [c for c in node.calls[0][1].partition if all(c in call.partition for _, call in node.calls)]
-    share = _touched_share(keys, below)
+    share = min(1.0, _ratio(group_count(keys, below.change), group_count(keys, below.after))) if keys else 1.0
     old, new = below.before.rows * share, below.after.rows * share
     kept = min(old, new)
     return Changes(new - kept, kept, old - kept)
-
-
-def _touched_share(keys: list[Column], below: ChangeEstimate) -> float:
-    if not keys:
-        return 1.0
-    present = group_count(keys, below.after)
-    return min(1.0, _ratio(group_count(keys, below.change), present))
 
 
 def _join(
@@ -155,19 +135,14 @@ def _join(
             return _inner(left, right, old, new)
         case JoinKind.SEMI:
             flips = _flips(left, right, old.left_hit, new.left_hit)
-            return _fitting(_linear(left, old.left_hit, new.left_hit, flips), before, after)
+            return _fitting(_linear(left.changes, old.left_hit, new.left_hit, *flips), before, after)
         case JoinKind.ANTI:
             return _fitting(_unmatched(left, right, old.left_hit, new.left_hit), before, after)
-        case JoinKind.LEFT:
-            return _sum((_inner(left, right, old, new), _unmatched(left, right, old.left_hit, new.left_hit)))
-        case JoinKind.FULL:
-            return _sum(
-                (
-                    _inner(left, right, old, new),
-                    _unmatched(left, right, old.left_hit, new.left_hit),
-                    _unmatched(right, left, old.right_hit, new.right_hit),
-                )
-            )
+        case JoinKind.LEFT | JoinKind.FULL:
+            parts = [_inner(left, right, old, new), _unmatched(left, right, old.left_hit, new.left_hit)]
+            if node.kind is JoinKind.FULL:
+                parts.append(_unmatched(right, left, old.right_hit, new.right_hit))
+            return _sum(parts)
 
 
 def _inner(left: ChangeEstimate, right: ChangeEstimate, old: JoinSelectivity, new: JoinSelectivity) -> Changes:
@@ -181,48 +156,37 @@ def _inner(left: ChangeEstimate, right: ChangeEstimate, old: JoinSelectivity, ne
     return Changes(max(0.0, pairs_after - pairs_before + gone), min(changed, pairs_before - gone), gone)
 
 
-@dataclass(frozen=True, slots=True)
-class _Flips:
-    """Old left rows that gain their first partner, and those that lose their last."""
+def _flips(left: ChangeEstimate, right: ChangeEstimate, old_hit: float, new_hit: float) -> tuple[float, float]:
+    """Old left rows that gain their first partner, and those that lose their last.
 
-    gained: float
-    lost: float
-
-
-def _flips(left: ChangeEstimate, right: ChangeEstimate, old_hit: float, new_hit: float) -> _Flips:
-    """Gained: unmatched before, matched now. Lost: the difference to the new version.
+    Gained: unmatched before, matched now. Lost: the difference to the new version.
 
     In InQP, each right insert matches |L| p (1 − p)^|R| unmatched rows; for all inserts of a run together, that is the
     difference of the probabilities to be unmatched.
     """
     if not right.moves:
-        return _Flips(0.0, 0.0)
+        return 0.0, 0.0
     staying = max(0.0, left.before.rows - left.changes.deletes)
     coming = right.changes.inserts + right.changes.updates
     going = right.changes.deletes + right.changes.updates
     net = staying * (new_hit - old_hit)
     if going <= 0.0:
-        return _Flips(max(0.0, net), 0.0)
+        return max(0.0, net), 0.0
     if coming <= 0.0:
-        return _Flips(0.0, max(0.0, -net))
+        return 0.0, max(0.0, -net)
     newly = new_hit * _ratio(coming, right.after.rows)
     gained = staying * (1.0 - old_hit) * min(1.0, newly)
-    return _Flips(max(gained, net), max(0.0, gained - net))
+    return max(gained, net), max(0.0, gained - net)
 
 
-def _linear(left: ChangeEstimate, old_share: float, new_share: float, flips: _Flips) -> Changes:
+def _linear(coming: Changes, old_share: float, new_share: float, gained: float, lost: float) -> Changes:
     """Left rows pass with a probability; changes on the right flip old left rows."""
-    coming = left.changes
-    return Changes(
-        coming.inserts * new_share + flips.gained,
-        coming.updates * new_share,
-        coming.deletes * old_share + flips.lost,
-    )
+    return Changes(coming.inserts * new_share + gained, coming.updates * new_share, coming.deletes * old_share + lost)
 
 
 def _unmatched(left: ChangeEstimate, right: ChangeEstimate, old_hit: float, new_hit: float) -> Changes:
-    flips = _flips(left, right, old_hit, new_hit)
-    return _linear(left, 1.0 - old_hit, 1.0 - new_hit, _Flips(flips.lost, flips.gained))
+    met, alone = _flips(left, right, old_hit, new_hit)
+    return _linear(left.changes, 1.0 - old_hit, 1.0 - new_hit, alone, met)
 
 
 def _fitting(changes: Changes, before: Estimate, after: Estimate) -> Changes:
@@ -236,9 +200,8 @@ def _passing(below: ChangeEstimate, before: Estimate, after: Estimate) -> float:
     return _ratio(after.rows, below.after.rows) or _ratio(before.rows, below.before.rows)
 
 
-def _sum(parts: Iterable[Changes]) -> Changes:
-    summands = tuple(parts)
-    return Changes(sum(p.inserts for p in summands), sum(p.updates for p in summands), sum(p.deletes for p in summands))
+def _sum(parts: Sequence[Changes]) -> Changes:
+    return Changes(sum(p.inserts for p in parts), sum(p.updates for p in parts), sum(p.deletes for p in parts))
 
 
 def times(changes: Changes, factor: float) -> Changes:

@@ -18,6 +18,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from slackwater.algebra.once import once_for_each
 from slackwater.algebra.relation import Aggregate, Filter, Generate, Join, Relation
 from slackwater.catalog.statistics import Arrival
 from slackwater.memo.memo import Memo
@@ -81,7 +82,6 @@ class Corrections:
     changes: dict[GroupId, float] = field(default_factory=dict)
     _alike: dict[tuple[Operator, frozenset[str]], float] = field(default_factory=dict)
     _elsewhere: dict[Operator, float] = field(default_factory=dict)
-    _by_node: dict[Relation, float] = field(default_factory=dict)
 
     @staticmethod
     def none(memo: Memo) -> Corrections:
@@ -132,13 +132,8 @@ class Corrections:
             {key: math.sqrt(mean(factors)) for key, factors in elsewhere.items()},
         )
 
+    @once_for_each
     def _relative(self, node: Relation) -> float:
-        factor = self._by_node.get(node)
-        if factor is None:
-            factor = self._by_node[node] = self._by_relatives(node)
-        return factor
-
-    def _by_relatives(self, node: Relation) -> float:
         operator = self._closest(operator_of(node))
         if operator is None:
             return 1.0

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
+from slackwater.algebra.once import once_for_each
 from slackwater.algebra.relation import Aggregate, Project, Relation, Scan
 from slackwater.algebra.schema import Column
 from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
@@ -38,7 +39,6 @@ WEIGHTS = Spread(2.0, 2.0, range=(-1.0, 1.0))
 """The distribution of the weights of a signed delta."""
 
 Version = tuple[GroupId, int, Mask]
-Span = tuple[GroupId, int, Mask, Mask]
 
 
 class Sizes:
@@ -48,8 +48,6 @@ class Sizes:
         self.memo = memo
         self.statistics = statistics
         self.corrections = corrections if corrections is not None else Corrections.none(memo)
-        self._versions: dict[Version, Estimate] = {}
-        self._steps: dict[Span, ChangeEstimate] = {}
         self._needed: dict[GroupId, frozenset[Column]] = {}
 
     def on(self, statistics: Statistics, corrections: Corrections) -> Sizes:
@@ -81,11 +79,11 @@ class Sizes:
 
     def version(self, group: GroupId, interval: int, mask: Mask) -> Estimate:
         """A relation with some tables read at the new end of an interval, the others at the old one."""
-        key = self._named(group, interval, mask)
-        estimate = self._versions.get(key)
-        if estimate is None:
-            estimate = self._versions[key] = self._version(*key, self.corrections.of_group(group))
-        return estimate
+        return self._named_version(*self._named(group, interval, mask))
+
+    @once_for_each
+    def _named_version(self, group: GroupId, interval: int, mask: Mask) -> Estimate:
+        return self._version(group, interval, mask, self.corrections.of_group(group))
 
     def _named(self, group: GroupId, interval: int, mask: Mask) -> Version:
         """The canonical key of a version: an old one is the new one of the previous interval."""
@@ -118,12 +116,9 @@ class Sizes:
     def step(self, group: GroupId, interval: int, since: Mask, until: Mask) -> ChangeEstimate:
         """A relation between two versions within an interval."""
         tables = self.memo[group].tables
-        key = (group, interval, restricted(since, tables), restricted(until, tables))
-        estimate = self._steps.get(key)
-        if estimate is None:
-            estimate = self._steps[key] = self._step(*key)
-        return estimate
+        return self._step(group, interval, restricted(since, tables), restricted(until, tables))
 
+    @once_for_each
     def _step(self, group: GroupId, interval: int, since: Mask, until: Mask) -> ChangeEstimate:
         home = self.memo[group]
         before, after = self.version(group, interval, since), self.version(group, interval, until)

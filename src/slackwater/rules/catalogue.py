@@ -52,22 +52,14 @@ RULES = (*RELATIONAL_RULES, *FORM_RULES)
 """All rules of the search."""
 
 
-def _any_form(_: Rule, __: Form) -> bool:
-    return True
-
-
-def _retracts_nothing(_: Rule, form: Form) -> bool:
-    return form.kind is not Kind.DELTA or not form.signed
-
-
 def _joins_one_table_at_a_time(rule: Rule, form: Form) -> bool:
     several = form.kind is Kind.DELTA and (form.since ^ form.until).bit_count() > 1
     return not several or not issubclass(rule.pattern.on, Join)
 
 
 _ASKS: dict[str, Callable[[Rule, Form], bool]] = {
-    "maintain": _any_form,
-    "hold-back": _retracts_nothing,
+    "maintain": lambda _rule, _form: True,
+    "hold-back": lambda _, form: form.kind is not Kind.DELTA or not form.signed,
     "outer-join-view": _joins_one_table_at_a_time,
     "higher-order": _joins_one_table_at_a_time,
 }

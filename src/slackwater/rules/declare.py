@@ -20,9 +20,8 @@ from typing import TypeVar
 from slackwater.algebra.relation import Relation
 from slackwater.memo.group import NO_FLAGS, RuleFlags
 from slackwater.rules.goal import Goal
-from slackwater.rules.match import Match
+from slackwater.rules.match import Match, Written
 from slackwater.rules.rule import Found, Rule, RulePattern, RuleStage, declared
-from slackwater.rules.written import Written
 from slackwater.time.forms import Kind
 
 N = TypeVar("N", bound=Relation)

@@ -1,8 +1,9 @@
-"""The context of a rule about relations: an operator, and the memo around it."""
+"""The contexts of rules about relations: an operator of the query, or an operator and the memo around it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from slackwater.algebra.relation import Relation
@@ -11,6 +12,20 @@ from slackwater.memo.memo import Memo
 from slackwater.rules.rule import Found, Misfit
 from slackwater.rules.signed import all_of
 from slackwater.time.forms import WEIGHT, GroupId, GroupLeaf
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An operator whose inputs are in normal form: the context of a normalization rule."""
+
+    node: Relation
+    shared: AbstractSet[Relation] = frozenset()
+    """Relations with several readers, which rules for a reader must not change."""
+
+    def fitted(self, terms: Found) -> Relation:
+        """The rule's result, unchanged: it has the columns of the operator."""
+        assert isinstance(terms, Relation)
+        return terms
 
 
 @dataclass(frozen=True)

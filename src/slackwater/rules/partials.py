@@ -120,11 +120,10 @@ class Partials:
 
     def _typed(self, below: Relation, calls: list[tuple[Part, AggregateCall]]) -> Relation:
         """Sums widen; each partial column is cast back to its own type."""
-        type_of = _raw_type if self.knows_types else _unknown_type
-        raw = [
-            (Column(ColumnId(f"{part.column.id}+"), part.column.name, type_of(measure)), part, measure)
-            for part, measure in calls
-        ]
+        raw = []
+        for part, measure in calls:
+            kind = _raw_type(measure) if self.knows_types else t.UNKNOWN
+            raw.append((Column(ColumnId(f"{part.column.id}+"), part.column.name, kind), part, measure))
         grouped = Aggregate(below, self.keys, tuple((column, measure) for column, _, measure in raw))
         kept = [(key, reference(key)) for key in self.keys]
         return Project(grouped, (*kept, *((part.column, typed(reference(c), part.column.type)) for c, part, _ in raw)))
@@ -134,10 +133,6 @@ class Partials:
         if self.rows is not None and self.keys:
             parts = Filter(parts, greater(reference(self.rows), literal(0)))
         return Project(parts, (*((key, reference(key)) for key in self.keys), *self.finals))
-
-
-def _unknown_type(_: AggregateCall) -> t.Type:
-    return t.UNKNOWN
 
 
 def _raw_type(measure: AggregateCall) -> t.Type:
@@ -198,9 +193,7 @@ class _Maker:
         """The call in terms of partial columns."""
         if measure.distinct or measure.order or measure.ignore_nulls or len(measure.arguments) > 1:
             return None
-        value = measure.arguments[0] if measure.arguments else None
-        if measure.filter is not None:
-            value = case_when(measure.filter, value if value is not None else literal(1), NULL)
+        value = measure.value if measure.arguments or measure.filter is not None else None
         match measure.function:
             case "count":
                 return call("coalesce", reference(self.count(value)), literal(0))

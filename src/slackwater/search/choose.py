@@ -60,10 +60,6 @@ _Costs = tuple[Cost, Cost, int, int]
 """The cost to compute and to obtain a node, the position of its way, and the node that supplies its rows."""
 
 
-def _numbers(costs: Sequence[Cost]) -> list[float]:
-    return [amount(cost) for cost in costs]
-
-
 class Chooser:
     """The cost of every node of a space, for a set of shared ones."""
 
@@ -254,8 +250,7 @@ class Chooser:
 
         One pass from the roots down. Known only where costs are numbers.
         """
-        supply, best = map(_numbers, (self.supply, self.best))
-        save, load = map(_numbers, (self.save, self.load))
+        supply, best, save, load = ([*map(amount, costs)] for costs in (self.supply, self.best, self.save, self.load))
         read = [inf] * len(self.space)
         for number in (*self.roots, *self.shared):
             read[number] = 0.0

@@ -79,12 +79,9 @@ class Explorer:
         """All alternatives that rules yield for a form; those of last-resort rules only if there are no others."""
         if form.signed and not self.memo[form.group].has_deltas:
             return []
-        applicable = list(self._rules_for(form))
-        ordinary = [rule for rule in applicable if not rule.flags.last_resort]
-        alternatives = [a for rule in ordinary for a in self._fire(rule, form)]
-        if not alternatives:
-            alternatives = [a for rule in applicable if rule.flags.last_resort for a in self._fire(rule, form)]
-        return alternatives
+        rules = list(self._rules_for(form))
+        ordinary = [a for rule in rules if not rule.flags.last_resort for a in self._fire(rule, form)]
+        return ordinary or [a for rule in rules if rule.flags.last_resort for a in self._fire(rule, form)]
 
     def _rules_for(self, form: Form) -> Iterator[Rule]:
         return self.rules.for_form(form, frozenset(map(type, self.memo[form.group].expressions)))
@@ -134,13 +131,11 @@ class Explorer:
             if not differences:
                 continue
             for alternatives in group.forms.values():
-                alternatives[:] = [a for a in alternatives if not _sums(a) or differences.isdisjoint(a.leaves())]
+                alternatives[:] = [
+                    a for a in alternatives if not a.flags.sums_own_deltas or differences.isdisjoint(a.leaves())
+                ]
 
 
 def is_last_resort(alternative: Alternative) -> bool:
     """Whether an alternative is by a last-resort rule."""
     return alternative.flags.last_resort
-
-
-def _sums(alternative: Alternative) -> bool:
-    return alternative.flags.sums_own_deltas

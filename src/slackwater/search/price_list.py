@@ -9,7 +9,7 @@ from slackwater.algebra.once import once_for_each
 from slackwater.algebra.relation import Relation
 from slackwater.physical.model import CostModel
 from slackwater.search.cells import Cell, Cells
-from slackwater.time.forms import Form, forms_of
+from slackwater.time.forms import forms_of
 
 
 class Assumption(Enum):
@@ -34,12 +34,9 @@ class PriceList:
         rows = self.cells.estimator(interval, bounded=assumption is Assumption.STATES_COUNTED)
         if assumption is Assumption.ALL_COUNTED:
             return self.model.compute(tree, rows)
-        states = {leaf for leaf in forms_of(tree) if self._may_be_a_state(leaf, interval)}
+        cells = [(leaf, self.cells.cell(leaf, interval)) for leaf in forms_of(tree)]
+        states = {leaf for leaf, cell in cells if cell.interval < interval and not self.cells.is_at_hand(cell)}
         return self.model.compute_over(tree, rows, states.__contains__)
-
-    def _may_be_a_state(self, leaf: Form, interval: int) -> bool:
-        cell = self.cells.cell(leaf, interval)
-        return cell.interval < interval and not self.cells.is_at_hand(cell)
 
     @once_for_each
     def scan(self, cell: Cell) -> float:

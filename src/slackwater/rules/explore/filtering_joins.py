@@ -7,12 +7,7 @@ from dataclasses import replace
 
 from slackwater.algebra.predicates import column_equality
 from slackwater.algebra.relation import Aggregate, Join, JoinKind, Project, Relation
-from slackwater.algebra.scalar import (
-    conjunction,
-    conjuncts,
-    equality,
-    reference,
-)
+from slackwater.algebra.scalar import conjunction, conjuncts, equality, reference
 from slackwater.algebra.schema import Column
 from slackwater.rules.declare import explores
 from slackwater.rules.match import Match

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
 
 from slackwater.algebra.properties import derive, matched_columns
 from slackwater.algebra.relation import Filter, Join, JoinKind, Project, Relation
-from slackwater.algebra.scalar import Scalar, conjunction, conjuncts, reference
+from slackwater.algebra.scalar import Scalar, conjunction, conjuncts
 from slackwater.algebra.schema import Column
 from slackwater.memo.memo import Memo
 from slackwater.rules.declare import explores
 from slackwater.rules.match import Match
+from slackwater.rules.signed import keeping
 from slackwater.time.forms import GroupLeaf
 
 FULL_ENUMERATION = 5
@@ -100,7 +103,7 @@ def join_graph(match: Match, top: Join, wanted: frozenset[Column]) -> JoinGraph 
 
 
 def _narrows(node: Relation) -> bool:
-    return isinstance(node, Project) and all(scalar.column == column for column, scalar in node.items)
+    return isinstance(node, Project) and node.narrows
 
 
 def _is_inside(match: Match) -> bool:
@@ -126,7 +129,7 @@ def _top(match: Match) -> Join | None:
     node = match.node
     through = isinstance(node, Project)
     leaf = node.input if isinstance(node, Project) else match.memo[match.group].leaf
-    top = match.seen_through(leaf) if isinstance(node, Project) else node
+    top = match.seen_through(leaf) if through else node
     if not isinstance(top, Join) or not _is_inner(top) or not isinstance(leaf, GroupLeaf):
         return None
     written = [(group.id, group.expressions[0]) for group in match.memo if leaf in group.expressions[0].inputs]
@@ -149,7 +152,7 @@ class _Orders:
     def group(self, subset: int, splits: list[tuple[int, int]]) -> GroupLeaf:
         if subset not in self.groups:
             ways = [self.way(subset, *split) for split in splits]
-            first = next((way for way in ways if self.memo.knows(way)), ways[0])
+            first = next((way for way in ways if self.memo.group_of(way) is not None), ways[0])
             leaf = self.memo.insert(first)
             for way in ways:
                 self.memo.add(leaf.group, way, enumerate_join_orders.name)
@@ -157,26 +160,16 @@ class _Orders:
         return self.groups[subset]
 
     def way(self, subset: int, left: int, right: int) -> Relation:
-        joined = Join(
-            JoinKind.INNER,
-            self.groups[left],
-            self.groups[right],
-            conjunction(self.graph.condition(left, right)),
-        )
+        condition = conjunction(self.graph.condition(left, right))
+        joined = Join(JoinKind.INNER, self.groups[left], self.groups[right], condition)
         needed = self.graph.needed(subset)
-        if set(needed) == set(joined.columns):
-            return joined
-        return Project(self.memo.insert(joined), tuple((c, reference(c)) for c in needed))
-
-
-def _small_to_large(graph: JoinGraph) -> Iterator[int]:
-    return iter(sorted(range(1, graph.everything + 1), key=lambda s: (s.bit_count(), s)))
+        return joined if set(needed) == set(joined.columns) else keeping(self.memo.insert(joined), needed)
 
 
 def _all_orders(memo: Memo, graph: JoinGraph) -> Iterator[Relation]:
     orders = _Orders(memo, graph)
-    for subset in _small_to_large(graph):
-        if subset & (subset - 1) == 0 or not graph.is_connected(subset):
+    for subset in sorted(range(1, graph.everything + 1), key=lambda s: (s.bit_count(), s)):
+        if subset.bit_count() == 1 or not graph.is_connected(subset):
             continue
         splits = list(graph.splits(subset))
         if subset == graph.everything:
@@ -195,11 +188,8 @@ def _greedily(memo: Memo, graph: JoinGraph) -> Iterator[Relation]:
     filtered = sum(1 << i for i, leaf in enumerate(graph.leaves) if _is_filtered(memo, leaf))
 
     def moves(part: int) -> int:
-        tables = 0
-        for i, leaf in enumerate(graph.leaves):
-            if part >> i & 1:
-                tables |= memo[leaf.group].tables
-        return tables.bit_count()
+        tables = (memo[leaf.group].tables for i, leaf in enumerate(graph.leaves) if part >> i & 1)
+        return reduce(or_, tables).bit_count()
 
     def by_key(left: int, right: int) -> bool:
         condition = conjunction(graph.condition(left, right))
@@ -246,10 +236,7 @@ def enumerate_join_orders(match: Match, node: Relation) -> Iterator[Relation]:
     graph = join_graph(match, top, wanted)
     if graph is None or len(graph.leaves) < 3 or not graph.is_connected(graph.everything):
         return
-    if len(graph.leaves) <= FULL_ENUMERATION:
-        ways = _all_orders(match.memo, graph)
-    else:
-        ways = _greedily(match.memo, graph)
-    for way in ways:
+    orders = _all_orders if len(graph.leaves) <= FULL_ENUMERATION else _greedily
+    for way in orders(match.memo, graph):
         joined = way.input if isinstance(way, Project) else way
         yield replace(node, input=joined) if isinstance(node, Project) else way

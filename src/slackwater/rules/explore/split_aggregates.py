@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from slackwater.algebra.predicates import equality_sides
 from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, JoinKind, Project, Relation, Union
@@ -135,11 +136,8 @@ def met_by(join: Join) -> tuple[tuple[Column, ...] | None, tuple[Scalar, ...]]:
             own.append(part)
             continue
         sides = equality_sides(part)
-        columns = (
-            [s.column for s, o in (sides, sides[::-1]) if s.column in theirs and not o.columns & theirs]
-            if sides
-            else []
-        )
+        pairs = (sides, sides[::-1]) if sides is not None else ()
+        columns = [one.column for one, other in pairs if one.column in theirs and not other.columns & theirs]
         if len(columns) != 1 or columns[0] is None:
             return None, ()
         met[columns[0]] = None
@@ -188,10 +186,6 @@ def distinct_arguments_first(_: Match, node: Aggregate) -> Iterator[Relation]:
     yield Project(Aggregate(inner, node.keys, tuple(outer)), ordered)
 
 
-def _renamed(measure: AggregateCall, names: dict[Column, Column]) -> AggregateCall:
-    return measure.map(lambda scalar: scalar.rename(names))
-
-
 @explores(Aggregate)
 def aggregate_before_union(match: Match, node: Aggregate) -> Iterator[Relation]:
     """γ(R ∪ S)  =  γ(γR ∪ γS)      each branch first, then all of them
@@ -209,7 +203,8 @@ def aggregate_before_union(match: Match, node: Aggregate) -> Iterator[Relation]:
         names = union.renaming(position)
         if len({names[key] for key in node.keys}) != len(node.keys):
             return
-        calls = tuple((part, _renamed(measure, names)) for part, measure in early)
+        renamed = partial(Scalar.rename, mapping=names)
+        calls = tuple((part, measure.map(renamed)) for part, measure in early)
         branches.append(Aggregate(branch, tuple(names[key] for key in node.keys), calls))
         sources.append((*(names[key] for key in node.keys), *(part for part, _ in early)))
     together = Union(tuple(branches), (*node.keys, *(part for part, _ in early)), tuple(sources))

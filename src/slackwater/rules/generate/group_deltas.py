@@ -46,14 +46,9 @@ def top_ranks_of_arrivals(goal: Goal, node: Filter) -> Iterator[Found]:
     row_number with ties, where the order is undetermined; nor with a condition in addition to the bound.
     """
     window = _top_ranks(goal, node)
-    if window is None or not goal.is_whole_step:
+    if window is None or not goal.is_whole_step or goal.retracts(window.input):
         return
-    leaf = leaf_of(window.input)
-    if goal.retracts(leaf):
-        return
-    before = goal.memo.snapshot(goal.form.group, goal.form.since)
-    change = goal.memo.delta(leaf.group, goal.form.since, goal.form.until)
-    together = all_of(leaf.columns, [before, change])
+    together = all_of(window.input.columns, [goal.old(goal.group.leaf), goal.delta(window.input)])
     yield Filter(replace(window, input=together), node.predicate)
 
 
@@ -145,9 +140,6 @@ def top_rows_of_arrivals(goal: Goal, node: Limit) -> Iterator[Found]:
     A row that is not in the top of the old rows cannot be in the top of more rows. Not if rows may be removed: the next
     row was not kept.
     """
-    leaf = leaf_of(node.input)
-    if node.offset or goal.retracts(leaf) or not goal.is_whole_step:
-        return
-    before = goal.memo.snapshot(goal.form.group, goal.form.since)
-    change = goal.memo.delta(leaf.group, goal.form.since, goal.form.until)
-    yield replace(node, input=all_of(goal.form.columns, [before, change]))
+    if not node.offset and not goal.retracts(node.input) and goal.is_whole_step:
+        top_and_new = all_of(goal.form.columns, [goal.old(goal.group.leaf), goal.delta(node.input)])
+        yield replace(node, input=top_and_new)

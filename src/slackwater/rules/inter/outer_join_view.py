@@ -74,12 +74,6 @@ class _Term:
     def key(self) -> tuple[Column, ...]:
         return tuple(c for n in sorted(self.leaves) for c in self.block.key(n) or ())
 
-    @property
-    def can_be_told(self) -> bool:
-        """Whether the block has a key of every leaf, and for each leaf a column that only padding makes NULL."""
-        keyed = all(self.block.key(n) is not None for n in self.leaves) and bool(self.key)
-        return keyed and all(self.block.witness(n) is not None for n in range(len(self.block.leaves)))
-
     def _witnesses(self, *, inside: bool) -> list[Scalar]:
         witnesses = [self.block.witness(n) for n in range(len(self.block.leaves)) if (n in self.leaves) is inside]
         return [reference(column) for column in witnesses if column is not None]
@@ -89,14 +83,6 @@ class _Term:
         """True for rows that join the leaves of the term, and maybe others."""
         return conjunction(map(is_not_null, self._witnesses(inside=True)))
 
-    @cached_property
-    def joins_more(self) -> Scalar:
-        return conjunction((self.joins, disjunction(map(is_not_null, self._witnesses(inside=False)))))
-
-    @cached_property
-    def joins_no_more(self) -> Scalar:
-        return conjunction((self.joins, *map(is_null, self._witnesses(inside=False))))
-
     def indirect_change(self, view: Form, change: Form, larger: Sequence[Relation]) -> list[Relation]:
         """The rows of the term that a larger row now subsumes, and those that none subsumes any more.
 
@@ -105,10 +91,12 @@ class _Term:
         """
         touched, same = distinct_keys(plain(Filter(change, self.joins)), self.key)
         near = Join(JoinKind.SEMI, view, touched, same)
-        terms = [negated(Filter(near, self.joins_no_more))]
+        outside = self._witnesses(inside=False)
+        terms = [negated(Filter(near, conjunction((self.joins, *map(is_null, outside)))))]
         if change.signed:
+            joins_more = conjunction((self.joins, disjunction(map(is_not_null, outside))))
             rows = Aggregate(keeping(Filter(change, self.joins), self.columns), self.columns, ())
-            containing = [Filter(part, self.joins_more) for part in (weighted(near), change, *larger)]
+            containing = [Filter(part, joins_more) for part in (weighted(near), change, *larger)]
             back = Join(JoinKind.ANTI, rows, self._occurring(containing), same)
             terms.append(padded(weighted(back), self.others))
         return terms
@@ -141,19 +129,15 @@ def _view(goal: Goal, node: Relation) -> Block | None:
 
 
 def _can_be_told(block: Block, terms: tuple[Term, ...]) -> bool:
-    return all(_Term(block, term).can_be_told for term in terms)
+    """Whether the block has a key of every leaf, and for each leaf a column that only padding makes NULL."""
+    keyed = all(block.key(n) is not None for term in terms for n in term) and all(_Term(block, t).key for t in terms)
+    return keyed and all(block.witness(n) is not None for n in range(len(block.leaves)))
 
 
 def _wider(block: Block, terms: tuple[Term, ...]) -> Relation | None:
     """The block with all its columns, if only columns are missing."""
     wide = block.widened()
     return wide.relation if wide is not None and _can_be_told(wide, terms) else None
-
-
-def _moving(goal: Goal, block: Block) -> int | None:
-    """The one leaf that changes."""
-    changing = [n for n, leaf in enumerate(block.leaves) if goal.moves(leaf)]
-    return changing[0] if len(changing) == 1 else None
 
 
 @relates(Kind.DELTA, methods=METHOD)
@@ -168,16 +152,15 @@ def delta_of_outer_join_view(goal: Goal, node: Relation) -> Iterator[Found]:
     """
     single = (goal.form.since ^ goal.form.until).bit_count() == 1
     block = _view(goal, node) if single else None
-    leaf = _moving(goal, block) if block is not None else None
-    affected = block.indirectly_affected(leaf) if block is not None and leaf is not None else ()
-    if block is None or leaf is None or not affected:
+    moving = [n for n, leaf in enumerate(block.leaves) if goal.moves(leaf)] if block is not None else []
+    if block is None or len(moving) != 1 or not (affected := block.indirectly_affected(moving[0])):
         return
     if not _can_be_told(block, affected):
         if (wide := _wider(block, affected)) is not None:
             yield keeping(goal.delta(goal.group_of(wide)), goal.form.columns)
         return
     view = goal.old(goal.group.leaf)
-    change = goal.delta(goal.group_of(block.directly_affected(leaf)))
+    change = goal.delta(goal.group_of(block.directly_affected(moving[0])))
     indirect: list[Relation] = []
     for term in affected:
         indirect += _Term(block, term).indirect_change(view, change, tuple(indirect))

@@ -95,6 +95,4 @@ def difference_of_snapshots(goal: Goal, node: Relation) -> Iterator[Found]:
     """
     if isinstance(node, Scan) or not goal.form.signed:
         return
-    after = goal.memo.snapshot(goal.form.group, goal.form.until)
-    before = goal.memo.snapshot(goal.form.group, goal.form.since)
-    yield [after, negated(before)]
+    yield [goal.new(goal.group.leaf), negated(goal.old(goal.group.leaf))]

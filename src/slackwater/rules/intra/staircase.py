@@ -47,12 +47,8 @@ def _joins_changing_tables(goal: Goal) -> bool:
     below = [node.input for node in nodes if isinstance(node, Project) and isinstance(node.input, GroupLeaf)]
     projected = [first for leaf in below if isinstance(first := goal.memo[leaf.group].expressions[0], Join)]
     joins = [*(node for node in nodes if isinstance(node, Join)), *(projected if len(projected) > 1 else ())]
-    return any(_reads_different_tables(goal, join) for join in joins)
-
-
-def _reads_different_tables(goal: Goal, join: Join) -> bool:
-    left, right = (goal.memo[leaf_of(side).group].tables for side in join.inputs)
-    return bool(left and right) and not left & right
+    tables = ([goal.memo[leaf_of(side).group].tables for side in join.inputs] for join in joins)
+    return any(left and right and not left & right for left, right in tables)
 
 
 @converts(Kind.DELTA, methods=METHODS, flags=RuleFlags(sums_own_deltas=True))

@@ -9,7 +9,7 @@ from slackwater.algebra.nullability import never_null
 from slackwater.algebra.properties import properties
 from slackwater.algebra.relation import Aggregate, AggregateCall, Relation
 from slackwater.rules.declare import normalizes
-from slackwater.rules.written import Written
+from slackwater.rules.match import Written
 
 
 @normalizes(Aggregate)
@@ -21,14 +21,8 @@ def count_rows_not_values(_: Written, relation: Aggregate) -> Relation | None:
     not_null = properties(relation.input).not_null
 
     def plain(call: AggregateCall) -> AggregateCall:
-        if (
-            call.function == "count"
-            and len(call.arguments) == 1
-            and not call.distinct
-            and never_null(call.arguments[0], not_null)
-        ):
-            return replace(call, arguments=())
-        return call
+        counts_values = call.function == "count" and len(call.arguments) == 1 and not call.distinct
+        return replace(call, arguments=()) if counts_values and never_null(call.arguments[0], not_null) else call
 
     calls = tuple((column, plain(call)) for column, call in relation.calls)
     return replace(relation, calls=calls) if calls != relation.calls else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from slackwater.algebra.fold import fold, simplify
 from slackwater.algebra.relation import Aggregate, Filter, Join, Project, Relation
 from slackwater.rules.declare import normalizes
-from slackwater.rules.written import Written
+from slackwater.rules.match import Written
 
 
 @normalizes(Relation)

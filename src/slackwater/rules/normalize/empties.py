@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from slackwater.algebra.relation import Aggregate, Join, JoinKind, Project, Relation, Union, Values
 from slackwater.rules.declare import normalizes
+from slackwater.rules.match import Written
 from slackwater.rules.signed import padded
-from slackwater.rules.written import Written
 
 
 def _nothing(relation: Relation) -> Relation:

@@ -26,7 +26,7 @@ from slackwater.algebra.relation import (
 from slackwater.algebra.scalar import TRUE, Scalar, conjunction, conjuncts
 from slackwater.algebra.schema import Column
 from slackwater.rules.declare import normalizes
-from slackwater.rules.written import Written
+from slackwater.rules.match import Written
 
 
 def filtered(relation: Relation, parts: Iterable[Scalar]) -> Relation:

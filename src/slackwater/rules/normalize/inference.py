@@ -27,8 +27,8 @@ from slackwater.algebra.relation import (
 from slackwater.algebra.scalar import FALSE, Scalar, conjunction, conjuncts, disjunction, disjuncts
 from slackwater.algebra.schema import Column
 from slackwater.rules.declare import normalizes
+from slackwater.rules.match import Written
 from slackwater.rules.normalize.filters import filtered
-from slackwater.rules.written import Written
 
 
 def holds(part: Scalar, relation: Relation) -> bool:

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from slackwater.algebra.once import once_for_each
 from slackwater.algebra.relation import Query, Relation
 from slackwater.errors import InternalError
+from slackwater.rules.match import Written
 from slackwater.rules.normalize import aggregates, constants, empties, filters, inference, outer_joins, projects
 from slackwater.rules.normalize.prune import prune
 from slackwater.rules.normalize.readers import ask_for_all_readers
 from slackwater.rules.rule import Rule, rules_of
-from slackwater.rules.written import Written
 
 RULES = rules_of(constants, empties, outer_joins, filters, inference, projects, aggregates)
 MOST_FIRINGS = 20_000
@@ -109,8 +109,7 @@ class _Normalizer:
         return tuple(rule for rule in self.rules if issubclass(kind, rule.pattern.on))
 
     def _looks_into_shared(self, rule: Rule, relation: Relation) -> bool:
-        over = rule.pattern.over
-        return bool(over) and any(b in self.shared for b in relation.inputs if isinstance(b, over))
+        return any(below in self.shared for below in relation.inputs if isinstance(below, rule.pattern.over))
 
     def _fired(self, rule: Rule, before: Relation, after: Relation) -> None:
         self.firings += 1

@@ -9,7 +9,7 @@ from slackwater.algebra.properties import matched_columns, properties
 from slackwater.algebra.relation import Filter, Join, JoinKind, Project, Relation
 from slackwater.algebra.scalar import Scalar
 from slackwater.rules.declare import normalizes
-from slackwater.rules.written import Written
+from slackwater.rules.match import Written
 
 
 def _simplified(join: Join, predicate: Scalar) -> Join | None:

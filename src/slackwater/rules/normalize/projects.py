@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from slackwater.algebra.properties import properties
 from slackwater.algebra.relation import Aggregate, Join, JoinKind, Project, Relation, Union, Values
-from slackwater.algebra.scalar import Scalar, conjuncts, reference
+from slackwater.algebra.scalar import conjuncts, reference
 from slackwater.algebra.schema import Column
 from slackwater.rules.declare import normalizes
-from slackwater.rules.written import Written
-
-
-def _is_cheap(scalar: Scalar) -> bool:
-    """Whether evaluating an expression twice costs no more than once."""
-    return scalar.column is not None or scalar.is_literal
+from slackwater.rules.match import Written
 
 
 @normalizes(Project, over=Project)
@@ -25,13 +21,12 @@ def merge_projects(_: Written, relation: Project) -> Relation | None:
     """
     below = relation.input
     assert isinstance(below, Project)
-    uses: dict[Column, int] = {}
-    for _column, scalar in relation.items:
-        for column in scalar.columns:
-            uses[column] = uses.get(column, 0) + 1
+    uses = Counter(column for _, scalar in relation.items for column in scalar.columns)
     meanings = below.definitions
-    if any((n > 1 and not _is_cheap(meanings[c])) or meanings[c].is_random for c, n in uses.items() if c in meanings):
-        return None
+    for column, meant in below.items:
+        is_cheap = meant.column is not None or meant.is_literal
+        if (uses[column] > 1 and not is_cheap) or (uses[column] and meant.is_random):
+            return None
     return Project(below.input, tuple((column, scalar.substitute(meanings)) for column, scalar in relation.items))
 
 
@@ -80,15 +75,8 @@ def ignore_duplicates_of_partners(_: Written, relation: Join) -> Relation | None
     right = relation.right
     if relation.kind.keeps_right or not isinstance(right, Aggregate) or not right.is_distinct or not right.keys:
         return None
-    return replace(relation, right=right.input) if _fits(relation, right.input) else None
-
-
-def _fits(join: Join, right: Relation) -> bool:
-    return not set(join.left.columns) & set(right.columns)
-
-
-def _renames(project: Project, wanted: tuple[Column, ...]) -> bool:
-    return all(project.definitions[column].column for column in wanted)
+    apart = not set(relation.left.columns) & set(right.input.columns)
+    return replace(relation, right=right.input) if apart else None
 
 
 @normalizes(Union, over=(Union, Project))
@@ -103,10 +91,11 @@ def flatten_union(written: Written, relation: Union) -> Relation | None:
     changed = False
     for branch, columns in zip(relation.branches, relation.sources, strict=True):
         inner, wanted = branch, columns
-        while isinstance(inner, Project) and _renames(inner, wanted) and inner not in written.shared:
-            named = [inner.definitions[c].column for c in wanted]
-            wanted = tuple(c for c in named if c is not None)
-            inner = inner.input
+        while isinstance(inner, Project) and inner not in written.shared:
+            named = tuple(c for column in wanted if (c := inner.definitions[column].column) is not None)
+            if len(named) < len(wanted):
+                break
+            inner, wanted = inner.input, named
         if isinstance(inner, Union) and inner.exact >= set(wanted) and inner not in written.shared:
             changed = True
             for position, below in enumerate(inner.branches):

@@ -6,12 +6,11 @@ a row that fails them all is not needed. Like pruning, this considers all reader
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from slackwater.algebra.fold import simplify
 from slackwater.algebra.relation import Filter, Query, Relation
 from slackwater.algebra.scalar import Scalar, conjunction, conjuncts, disjunction, disjuncts
-from slackwater.algebra.schema import Column
 from slackwater.rules.normalize.filters import filtered
 from slackwater.rules.normalize.inference import holds
 
@@ -46,7 +45,7 @@ def _news(relation: Relation, readers: Sequence[Relation]) -> list[Scalar]:
     common = [part for part in asked[0] if all(part in parts for parts in asked)]
     tests = [[part for part in parts if len(disjuncts(part)) == 1] for parts in asked]
     for columns in dict.fromkeys(part.columns for part in tests[0]):
-        branches = [_about(columns, parts) for parts in tests]
+        branches = [[part for part in parts if part.columns and part.columns <= columns] for parts in tests]
         if all(branches):
             common += conjuncts(simplify(disjunction(conjunction(branch) for branch in branches)))
     return [part for part in dict.fromkeys(common) if part.columns and not holds(part, relation)]
@@ -54,7 +53,3 @@ def _news(relation: Relation, readers: Sequence[Relation]) -> list[Scalar]:
 
 def _asked(reader: Relation) -> list[Scalar]:
     return [part for part in conjuncts(reader.predicate) if part.may_move] if isinstance(reader, Filter) else []
-
-
-def _about(columns: frozenset[Column], parts: Iterable[Scalar]) -> list[Scalar]:
-    return [part for part in parts if part.columns and part.columns <= columns]

@@ -15,7 +15,6 @@ from slackwater.algebra.properties import properties
 from slackwater.algebra.relation import (
     Aggregate,
     AggregateCall,
-    Filter,
     Join,
     JoinKind,
     Project,
@@ -23,11 +22,12 @@ from slackwater.algebra.relation import (
     Window,
     WindowCall,
 )
-from slackwater.algebra.scalar import NULL, Scalar, call, case_when, conjunction, equality, literal, reference
+from slackwater.algebra.scalar import Scalar, call, conjunction, equality, reference
 from slackwater.algebra.schema import Column
 from slackwater.rules.declare import rewrites
 from slackwater.rules.explore.split_aggregates import in_two_steps, may_go_early
 from slackwater.rules.match import Match
+from slackwater.rules.normalize.filters import filtered
 from slackwater.rules.rewrite.shapes import (
     Grouped,
     InnerJoins,
@@ -137,8 +137,7 @@ def _own_input(
         called = {c: own.called(c) or derived(c, f"of {whose}") for c in needed}
         inside |= {name: called[c] for name, c in wanted.names.items()}
         tests = conjunction(sorted(wanted.tests, key=lambda part: part.text))
-        rows = Filter(base, tests) if wanted.tests else base
-        rebuilt.append(Project(rows, tuple((name, reference(c)) for c, name in called.items())))
+        rebuilt.append(Project(filtered(base, [tests]), tuple((name, reference(c)) for c, name in called.items())))
     asked = [part.rename(inside) for part in inner.conditions]
     if not all(_is_asked(part, joins) for part in asked):
         return None
@@ -147,9 +146,7 @@ def _own_input(
         if not any(joins.same_value(column, name) for column in group.named(key)) or key.type.is_floating:
             return None
     rows = joined(rebuilt, asked)
-    present_keys = present(keys, rows)
-    if present_keys:
-        rows = Filter(rows, conjunction(present_keys))
+    rows = filtered(rows, present(keys, rows))
     return OwnInput(joins, leaf, group, tuple(outside for _, outside, _ in pairs), rows, inside, keys)
 
 
@@ -175,18 +172,13 @@ def aggregate_joined_back_as_window(_: Match, node: Join) -> Iterator[Relation]:
         values = own.meanings(calls)
         conditions = [*own.asked(values), *own.having(calls)]
         rows, later, conditions = _with_what_keeps_groups_whole(own, conditions)
-        windows = tuple((column, WindowCall(_as_window(measure), own.keys, ())) for column, measure in calls)
+        windows = tuple((c, WindowCall(call(one.function, one.value), own.keys, ())) for c, one in calls)
         whole = joined((Window(rows, windows), *later), conditions)
         yield Project(whole, tuple((c, values.get(c, reference(c))) for c in node.columns))
 
 
 def _over_a_partition(measure: AggregateCall) -> bool:
     return measure.function in _OVER_A_PARTITION and not (measure.distinct or measure.order or measure.ignore_nulls)
-
-
-def _as_window(measure: AggregateCall) -> Scalar:
-    value = measure.arguments[0] if measure.arguments else literal(1)
-    return call(measure.function, case_when(measure.filter, value, NULL) if measure.filter is not None else value)
 
 
 def _with_what_keeps_groups_whole(
@@ -239,7 +231,9 @@ def sums_by_key_in_place_of_rows(_: Match, node: Aggregate) -> Iterator[Relation
         inner = frozenset(own.keys)
         keys = [meant.get(key, reference(key)).substitute(values).column for key in node.keys]
         plain = tuple(key for key in keys if key is not None)
-        asked = [part for part in later if not _is_settled_inside(part, theirs, own)]
+        inside = inner_joins(own.rows)
+        settled = [p for p in later if p.columns <= theirs and inside is not None and _is_asked(p, inside)]
+        asked = [part for part in later if part not in settled]
         if not read <= theirs or len(set(plain)) < len(keys) or any(k in theirs - inner for k in plain):
             continue
         if any(part.columns & (theirs - inner) for part in asked):
@@ -249,11 +243,3 @@ def sums_by_key_in_place_of_rows(_: Match, node: Aggregate) -> Iterator[Relation
         rows = joined((*own.others, sums), [*asked, *own.having(kept)])
         names = dict(zip(plain, node.keys, strict=True))
         yield Project(Aggregate(rows, plain, tuple(late)), tuple((names.get(c, c), s) for c, s in restored))
-
-
-def _is_settled_inside(part: Scalar, theirs: frozenset[Column], own: OwnInput) -> bool:
-    """Whether the aggregate's input satisfies a condition already."""
-    if not part.columns <= theirs:
-        return False
-    inside = inner_joins(own.rows)
-    return inside is not None and _is_asked(part, inside)

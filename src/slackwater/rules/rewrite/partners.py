@@ -76,9 +76,12 @@ def add_up_partners_before_outer_join(_: Match, node: Aggregate) -> Iterator[Rel
     whole = {column: derived(column, "over all", kind) for column, kind, _ in sums}
     values = Project(met_sums, (*((c, reference(c)) for c in keys), *((by_row[c], v) for c, _, v in sums)))
     late = tuple((whole[c], AggregateCall("sum", (reference(by_row[c]),), kind)) for c, kind, _ in sums)
-    restored = [(column, _restored(reference(whole[column]), measure)) for column, measure in calls]
-    items = (*((key, reference(c)) for c, key in keys.items()), *restored)
-    yield Project(Aggregate(values, tuple(keys), late), items)
+    items = [(key, reference(c)) for c, key in keys.items()]
+    for column, measure in calls:
+        total = reference(whole[column])
+        total = call("coalesce", total, literal(0)) if measure.function == "count" else total
+        items.append((column, cast(total, measure.type)))
+    yield Project(Aggregate(values, tuple(keys), late), tuple(items))
 
 
 def _join_below(node: Aggregate) -> tuple[Join | None, dict[Column, Scalar]]:
@@ -90,10 +93,6 @@ def _join_below(node: Aggregate) -> tuple[Join | None, dict[Column, Scalar]]:
         meant = {column: scalar.substitute(definitions) for column, scalar in meant.items()}
         below = below.input
     return (below if isinstance(below, Join) and below.kind is JoinKind.LEFT else None), meant
-
-
-def _restored(total: Scalar, measure: AggregateCall) -> Scalar:
-    return cast(call("coalesce", total, literal(0)) if measure.function == "count" else total, measure.type)
 
 
 class _Partners:
@@ -124,11 +123,7 @@ class _Partners:
 
     def _alone(self, measure: AggregateCall) -> Scalar:
         """The value of an unmatched left row."""
-        value = measure.arguments[0] if measure.arguments else literal(1)
-        if measure.filter is not None:
-            value = case_when(measure.filter, value, NULL)
-        padded = value.substitute({c: typed(NULL, c.type) for c in self._right})
-        padded = fold(padded)
+        padded = fold(measure.value.substitute({c: typed(NULL, c.type) for c in self._right}))
         return padded if measure.function == "sum" else case_when(is_not_null(padded), literal(1), literal(0))
 
     def _over_partners(self, case: Case) -> Scalar | None:

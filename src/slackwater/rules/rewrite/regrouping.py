@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from slackwater.algebra.properties import properties
 from slackwater.algebra.relation import Aggregate, AggregateCall, Expand, Project, Relation
-from slackwater.algebra.scalar import NULL, Scalar, case_when, cast, is_not_null, literal, reference
+from slackwater.algebra.scalar import Scalar, case_when, cast, is_not_null, literal, reference
 from slackwater.rules.declare import rewrites
 from slackwater.rules.match import Match
 from slackwater.rules.partials import partials_of
@@ -34,12 +34,9 @@ def _of_one_row(call: AggregateCall) -> Scalar | None:
     """The result of an aggregate for a single row."""
     if call.order or call.ignore_nulls or not call.type.is_known or len(call.arguments) > 1:
         return None
-    value = call.arguments[0] if call.arguments else literal(1)
-    if call.filter is not None:
-        value = case_when(call.filter, value, NULL)
     if call.function == "count":
-        return case_when(is_not_null(value), literal(1), literal(0))
-    return value if call.function in _ITSELF and call.arguments else None
+        return case_when(is_not_null(call.value), literal(1), literal(0))
+    return call.value if call.function in _ITSELF and call.arguments else None
 
 
 @rewrites(Aggregate, over=Expand)

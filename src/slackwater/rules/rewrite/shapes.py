@@ -17,6 +17,7 @@ from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Proje
 from slackwater.algebra.scalar import TRUE, Scalar, conjunction, conjuncts, is_not_null, reference
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.algebra.types import Type
+from slackwater.rules.normalize.filters import filtered
 
 
 def derived(column: Column, meaning: str, kind: Type | None = None, prefix: str = "made") -> Column:
@@ -85,8 +86,9 @@ def inner_joins(relation: Relation) -> InnerJoins | None:
 def joined(leaves: Iterable[Relation], conditions: Iterable[Scalar]) -> Relation:
     """Leaves joined one after the other, connected ones first; each condition is applied as early as possible."""
     first, *rest = leaves
-    left = list(dict.fromkeys(conditions))
-    current = _passing(first, left)
+    every = list(dict.fromkeys(conditions))
+    left = [p for p in every if not p.columns <= frozenset(first.columns)]
+    current = filtered(first, (p for p in every if p not in left))
     while rest:
         have = frozenset(current.columns)
         near = next((leaf for leaf in rest if any(_connects(p, have, leaf) for p in left)), rest[0])
@@ -101,12 +103,6 @@ def joined(leaves: Iterable[Relation], conditions: Iterable[Scalar]) -> Relation
 def _connects(part: Scalar, have: frozenset[Column], leaf: Relation) -> bool:
     own = frozenset(leaf.columns)
     return bool(part.columns & have) and bool(part.columns & own) and part.columns <= have | own
-
-
-def _passing(relation: Relation, conditions: list[Scalar]) -> Relation:
-    own = [p for p in conditions if p.columns <= frozenset(relation.columns)]
-    conditions[:] = [p for p in conditions if p not in own]
-    return Filter(relation, conjunction(own)) if own else relation
 
 
 @dataclass(frozen=True)
