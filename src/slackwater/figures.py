@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
+
 
 def amount(number: float | None) -> str:
     """A count that is easy to read: 950, 12,300, 4.2 M."""
@@ -37,3 +39,13 @@ def number(value: float) -> str:
     if value and abs(value) < 0.1:
         return f"{value:.2g}"
     return f"{value:,.1f}".removesuffix(".0") if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def aligned(table: Sequence[Sequence[str]], *, right: Container[int] = (), gap: str = "  ") -> list[str]:
+    """Rows of cells as lines, with columns of equal width; the columns in `right` are flush right."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    sides = [str.rjust if position in right else str.ljust for position in range(len(widths))]
+    return [
+        gap.join(side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)).rstrip()
+        for row in table
+    ]

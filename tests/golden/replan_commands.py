@@ -22,6 +22,7 @@ from tests.golden.plan_commands import PROBLEM, options_of, statistics_of, timel
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query
 from slackwater.catalog.statistics import Arrival, Statistics
+from slackwater.figures import aligned
 from slackwater.job.cycle.schedule import dealt_out
 from slackwater.plan.codec import plan_from_json, plan_to_json
 from slackwater.plan.explain import explain
@@ -64,9 +65,7 @@ def _known(cell: Cell, known: Statistics, before: Timeline, after: Timeline, don
 
 def _side_by_side(before: Plan, after: Plan, done: int) -> str:
     """A block of lines for each time, the current plan on the left."""
-    table = [("", "plan in force", "planned now"), *rest_rows(before, after, done)]
-    widths = [max(len(row[i]) for row in table) for i in range(3)]
-    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table)
+    return "\n".join(aligned([("", "plan in force", "planned now"), *rest_rows(before, after, done)]))
 
 
 @command("replan", *PROBLEM, "done", "brought", "rest", "prices", "run")

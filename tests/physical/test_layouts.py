@@ -25,9 +25,9 @@ from slackwater.algebra.scalar import call, conjunction, equality, greater, lite
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.algebra.types import Type
 from slackwater.physical.bill import EVEN
-from slackwater.physical.broadcast import BroadcastLimit
 from slackwater.physical.distribution import Clustered, Hash, Required, by_each, join_keys, meets, passed_on
 from slackwater.physical.layouts import Layouts
+from slackwater.physical.machine import BroadcastLimit
 from slackwater.physical.model import EngineCost
 from slackwater.physical.operators import Demand, Operator
 from slackwater.rows.estimate import Estimate, Rows

@@ -11,7 +11,7 @@ from slackwater.algebra import types as t
 from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, JoinKind, Relation, Scan, Union
 from slackwater.algebra.scalar import TRUE, equality, greater, literal, reference
 from slackwater.algebra.schema import Column, ColumnId, Field, TableSchema
-from slackwater.physical.broadcast import BroadcastLimit
+from slackwater.physical.machine import BroadcastLimit
 from slackwater.physical.model import EngineCost
 from slackwater.physical.operators import Resources
 from slackwater.physical.rates import Prices

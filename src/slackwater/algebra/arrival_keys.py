@@ -109,11 +109,6 @@ def right_is_later(join: Join, left: ArrivalKeys, right: ArrivalKeys) -> bool:
     return bool(matching_keys(join, at_once(left), right - at_once(right)))
 
 
-def keeps_partners(join: Join, left: ArrivalKeys, right: ArrivalKeys) -> bool:
-    """Whether rows on the left that are there before a run have the same partners after it."""
-    return together(join, left, right) or left_is_later(join, left, right)
-
-
 def matching_keys(join: Join, left: ArrivalKeys, right: ArrivalKeys) -> list[tuple[ArrivalKey, ArrivalKey]]:
     """The columns of both sides that a join compares for equality and that have values of one key."""
     equal: set[tuple[Column, Column]] = set()

@@ -8,17 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from slackwater.algebra.predicates import is_null_test
-from slackwater.algebra.scalar import (
-    FALSE,
-    NULL,
-    TRUE,
-    Scalar,
-    call,
-    conjuncts,
-    equality,
-    is_not_null,
-    negation,
-)
+from slackwater.algebra.scalar import FALSE, NULL, TRUE, Scalar, call, conjuncts, equality, is_not_null, negation
 
 Branch = tuple[Scalar, Scalar]
 """A condition and the value under it, where no branch before applies."""

@@ -161,7 +161,8 @@ def _fold(tree: exp.Expr, types: Types | None) -> exp.Expr:
         case exp.Not():
             return _negate(tree)
         case exp.Is() if isinstance(tree.expression, exp.Null):
-            return _is_null(tree)
+            known = _is_constant(tree.this) or _is_null_constant(tree.this)
+            return exp.Boolean(this=not _is_constant(tree.this)) if known else tree
         case exp.Case() if tree.args.get("this") is None:
             return _of_the_same_type(tree, _case(tree), types)
         case exp.If():
@@ -205,12 +206,6 @@ def _negate(tree: exp.Expr) -> exp.Expr:
     if opposite := _NEGATED.get(type(inner)):
         return opposite(this=inner.this, expression=inner.expression)
     return tree
-
-
-def _is_null(tree: exp.Expr) -> exp.Expr:
-    if _is_null_constant(tree.this):
-        return exp.Boolean(this=True)
-    return exp.Boolean(this=False) if _is_constant(tree.this) else tree
 
 
 def _of_the_same_type(tree: exp.Expr, chosen: exp.Expr, types: Types | None) -> exp.Expr:

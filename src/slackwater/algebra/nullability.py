@@ -41,9 +41,7 @@ _TOTAL = (*_ALWAYS, exp.Between, exp.In, exp.And, exp.Or)
 def _strict(tree: exp.Expr) -> frozenset[str]:
     if isinstance(tree, exp.Column):
         return frozenset((tree.name,))
-    if isinstance(tree, exp.Cast):
-        return _strict(tree.this)
-    if isinstance(tree, (exp.In, exp.Between)):
+    if isinstance(tree, (exp.Cast, exp.In, exp.Between)):
         # A null bound or list member leaves some answers false, so only the tested value counts.
         return _strict(tree.this)
     if isinstance(tree, STRICT_NODES):

@@ -12,7 +12,7 @@ from functools import singledispatch
 from itertools import product
 
 from slackwater.algebra import arrival_keys
-from slackwater.algebra.arrival_keys import ArrivalKeys, at_once, in_all, of_scan, renamed
+from slackwater.algebra.arrival_keys import ArrivalKeys, at_once, in_all, left_is_later, of_scan, renamed, together
 from slackwater.algebra.nullability import never_null, null_rejected_columns
 from slackwater.algebra.once import once
 from slackwater.algebra.predicates import column_equality, equality_sides
@@ -175,7 +175,8 @@ def _(relation: Join) -> Properties:
         monotone, grows = left.monotone and right.monotone, left.grows and right.grows
     else:
         monotone, grows = left.monotone and not right.changing_tables, _grows_with_partners(relation)
-    arriving = _joined_arrivals(relation)
+    sides = [known.arrives_by if known.changing_tables else None for known in (left, right)]
+    arriving = arrival_keys.of_join(relation, *sides)
     joined = Properties(left.not_null, left.keys, left.dependencies, tables, monotone, arriving, grows)
     rejected = null_rejected_columns(relation.condition)
     match relation.kind:
@@ -277,18 +278,14 @@ def _(relation: Generate) -> Properties:
     return replace(below, keys=(), dependencies=dependencies, arrives_by=frozenset())
 
 
-def _joined_arrivals(join: Join) -> ArrivalKeys:
-    sides = [known.arrives_by if known.changing_tables else None for known in map(properties, join.inputs)]
-    return arrival_keys.of_join(join, *sides)
-
-
 def _grows_with_partners(join: Join) -> bool:
-    """Whether a left or anti join only gains rows: whoever has no partner now never has one."""
+    """Whether a left or anti join only gains rows: rows on the left keep the partners that they have, or have not."""
     left, right = properties(join.left), properties(join.right)
     if not right.changing_tables:
         return left.grows
-    settled = not join.condition.is_random and arrival_keys.keeps_partners(join, left.arrives_by, right.arrives_by)
-    return left.grows and right.grows and settled
+    if join.condition.is_random or not (left.grows and right.grows):
+        return False
+    return any(how(join, left.arrives_by, right.arrives_by) for how in (together, left_is_later))
 
 
 def _equalities(predicate: Scalar) -> Iterable[Dependency]:

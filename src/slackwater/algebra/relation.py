@@ -143,7 +143,7 @@ class Relation:
     @property
     def is_empty(self) -> bool:
         """Whether it is written without rows."""
-        return False
+        return isinstance(self, Values) and not self.rows
 
     @property
     def is_work(self) -> bool:
@@ -231,10 +231,6 @@ class Values(Relation):
 
     names: tuple[Column, ...]
     rows: tuple[tuple[Scalar, ...], ...]
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.rows
 
 
 @dataclass(frozen=True, eq=False)

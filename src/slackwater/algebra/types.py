@@ -43,9 +43,23 @@ class Type:
     text: str
 
     @staticmethod
+    @lru_cache(maxsize=4096)
     def parse(text: str) -> Type:
         """The type a user or Spark wrote, in canonical spelling."""
-        return _parse(text)
+        spelt = re.sub(r"\s*([<>,:()])\s*", r"\1", re.sub(r"\s+", " ", text.strip().lower()))
+        if "<" in spelt or spelt.startswith("interval"):
+            return Type(spelt)
+        head, _, tail = spelt.partition("(")
+        head = _ALIASES.get(head, head)
+        if head == "decimal":
+            digits = re.fullmatch(r"(\d+)(?:,(\d+))?\)", tail or "10,0)")
+            if digits is None:
+                hint = "a decimal has digits in all and after the point: decimal(10,2)"
+                raise UserError(f"no type `{text.strip()}`", hint=hint)
+            return decimal(int(digits[1]), int(digits[2] or 0))
+        if head in ("varchar", "char") and not tail:
+            return STRING
+        return Type(f"{head}({tail}" if tail else head)
 
     def __str__(self) -> str:
         return self.text
@@ -108,25 +122,6 @@ class Type:
     def has_fields(self) -> bool:
         """Whether `value.name` may mean something: for a struct, a map, an array of structs, or what we cannot tell."""
         return not self.is_known or self.text.startswith(("struct<", "map<", "array<"))
-
-
-@lru_cache(maxsize=4096)
-def _parse(text: str) -> Type:
-    spelt = re.sub(r"\s*([<>,:()])\s*", r"\1", re.sub(r"\s+", " ", text.strip().lower()))
-    if "<" in spelt or spelt.startswith("interval"):
-        return Type(spelt)
-    head, _, tail = spelt.partition("(")
-    head = _ALIASES.get(head, head)
-    if head == "decimal":
-        digits = re.fullmatch(r"(\d+)(?:,(\d+))?\)", tail or "10,0)")
-        if digits is None:
-            raise UserError(
-                f"no type `{text.strip()}`", hint="a decimal has digits in all and after the point: decimal(10,2)"
-            )
-        return decimal(int(digits[1]), int(digits[2] or 0))
-    if head in ("varchar", "char") and not tail:
-        return STRING
-    return Type(f"{head}({tail}" if tail else head)
 
 
 def _split_arguments(text: str) -> list[str]:

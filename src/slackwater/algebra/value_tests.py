@@ -29,11 +29,6 @@ class Sign(StrEnum):
     MORE = ">"
     AT_LEAST = ">="
 
-    @property
-    def mirrored(self) -> Sign:
-        """The sign of `b ? a` that means the same as `a ? b`."""
-        return _MIRRORED.get(self, self)
-
 
 _MIRRORED = {
     Sign.LESS: Sign.MORE,
@@ -41,6 +36,7 @@ _MIRRORED = {
     Sign.AT_MOST: Sign.AT_LEAST,
     Sign.AT_LEAST: Sign.AT_MOST,
 }
+"""The sign of `b ? a` that means the same as `a ? b`, if it is another one."""
 _SIGNS: dict[type[exp.Expr], Sign] = {
     exp.EQ: Sign.EQUAL,
     exp.NullSafeEQ: Sign.EQUAL,
@@ -144,7 +140,9 @@ def read_test(scalar: Scalar) -> Test | None:
             low, high = (None if end is None else _placed(end, value) for end in ends)
             return Bounds(value, low, high)
         case exp.In() if tree.expressions:
-            return _membership(tree, scalar)
+            value, members = scalar.part(tree.this), dict.fromkeys(tree.expressions)
+            constants = [constant for member in members if (constant := _constant(member)) is not None]
+            return Membership(value, len(members), tuple(_placed(constant, value) for constant in constants))
         case exp.Like() | exp.ILike():
             return _pattern(tree, scalar)
         case exp.Is() if isinstance(tree.expression, exp.Null):
@@ -209,7 +207,7 @@ def _comparison(tree: exp.Expr, sign: Sign, scalar: Scalar) -> Test:
         return Comparison(value, sign, _placed(right, value))
     if left is not None and right is None:
         value = scalar.part(tree.expression)
-        return Comparison(value, sign.mirrored, _placed(left, value))
+        return Comparison(value, _MIRRORED.get(sign, sign), _placed(left, value))
     return Comparing(scalar.part(tree.this), sign, scalar.part(tree.expression))
 
 
@@ -226,13 +224,6 @@ def _placed(constant: Constant, value: Scalar) -> Constant:
     """A text compared with a date is a date."""
     is_dated = value.column is not None and value.column.type.text in _TEMPORAL
     return _days(constant) if is_dated and isinstance(constant, str) else constant
-
-
-def _membership(tree: exp.In, scalar: Scalar) -> Membership:
-    value = scalar.part(tree.this)
-    members = dict.fromkeys(tree.expressions)
-    constants = (_constant(member) for member in members)
-    return Membership(value, len(members), tuple(_placed(each, value) for each in constants if each is not None))
 
 
 def _pattern(tree: exp.Expr, scalar: Scalar) -> Pattern | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
+from slackwater.figures import aligned
+
 
 @dataclass(frozen=True)
 class Table:
@@ -15,12 +17,7 @@ class Table:
     left: int = 1
 
     def as_text(self) -> str:
-        lines = (self.columns, *self.rows)
-        widths = [max(len(line[n]) for line in lines) for n in range(len(self.columns))]
-        return "\n".join("   ".join(map(self._aligned, range(len(line)), line, widths)).rstrip() for line in lines)
-
-    def _aligned(self, position: int, cell: str, width: int) -> str:
-        return cell.ljust(width) if position < self.left else cell.rjust(width)
+        return "\n".join(aligned((self.columns, *self.rows), right=range(self.left, len(self.columns)), gap="   "))
 
     def as_html(self) -> str:
         """Everything escaped: a name or a value is never markup."""

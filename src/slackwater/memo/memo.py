@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from slackwater.algebra.once import once_for_each
-from slackwater.algebra.properties import Columns, Properties, derive
+from slackwater.algebra.properties import Properties, derive
 from slackwater.algebra.relation import Relation, Scan
 from slackwater.algebra.schema import Column
 from slackwater.algebra.stability import unstable_columns
@@ -92,6 +92,7 @@ class Memo:
     def _new_group(self, expression: Relation) -> GroupId:
         group = GroupId(len(self._groups))
         properties = derive(expression)
+        below = [self._groups[leaf.group].unstable for leaf in expression.inputs if isinstance(leaf, GroupLeaf)]
         self._groups.append(
             Group(
                 group,
@@ -99,7 +100,7 @@ class Memo:
                 properties,
                 self.tables.mask(properties.changing_tables),
                 retracts=self._retracts(properties),
-                unstable=unstable_columns(expression, [self._unstable(below) for below in expression.inputs]),
+                unstable=unstable_columns(expression, below),
                 expressions=[expression],
             )
         )
@@ -121,9 +122,6 @@ class Memo:
     def _grows(self, group: Group) -> bool:
         """Whether a whole interval only adds rows to a group."""
         return group.properties.grows and not group.properties.changing_tables & self.retracting
-
-    def _unstable(self, below: Relation) -> Columns:
-        return self._groups[below.group].unstable if isinstance(below, GroupLeaf) else frozenset()
 
     def readers(self, group: GroupId) -> Iterator[tuple[GroupId, Relation]]:
         """The expressions that have a group as an input, with the groups they belong to."""

@@ -11,7 +11,7 @@ from slackwater.algebra.relation import Aggregate, Join, Relation
 from slackwater.physical.model import CostModel
 from slackwater.physical.unit import Unit
 from slackwater.rows.estimate import Rows
-from slackwater.time.forms import Form, Kind
+from slackwater.time.forms import Form, Kind, forms_of
 from slackwater.time.version import OLD
 
 
@@ -24,17 +24,16 @@ class RowsCost(CostModel):
         return Unit.ROWS
 
     def compute(self, tree: Relation, rows: Rows) -> float:
-        leaves = [node for node in tree.walk() if isinstance(node, Form)]
-        incremental = any(leaf.kind is not Kind.SNAPSHOT for leaf in leaves)
+        incremental = any(leaf.kind is not Kind.SNAPSHOT for leaf in forms_of(tree))
         entering: dict[int, float] = {}
         total = 0.0
         for node in tree.walk():
             if isinstance(node, Join):
-                for leaf in node.walk():
-                    if isinstance(leaf, Form) and not leaf.partial:
+                for leaf in forms_of(node):
+                    if not leaf.partial:
                         news = self._news(leaf, rows) if incremental else rows(leaf).rows
                         entering[leaf.group] = max(entering.get(leaf.group, 0.0), news)
-            elif isinstance(node, Aggregate) and node.calls and not _reads_partials(node):
+            elif isinstance(node, Aggregate) and node.calls and not any(leaf.partial for leaf in forms_of(node)):
                 total += rows(node.input).rows
         return total + sum(entering.values())
 
@@ -43,7 +42,3 @@ class RowsCost(CostModel):
         if leaf.kind is not Kind.SNAPSHOT:
             return rows(leaf).rows
         return max(0.0, rows(leaf).rows - rows(replace(leaf, until=OLD)).rows) if leaf.until else 0.0
-
-
-def _reads_partials(node: Aggregate) -> bool:
-    return any(isinstance(leaf, Form) and leaf.partial for leaf in node.walk())

@@ -1,7 +1,7 @@
 """A Spark-like machine: the resources that each kind of work uses, in CPU time, bytes and fixed time, and their cost.
 
-A machine whose joins carry hints broadcasts a side that fits in memory for sure (`broadcast`). One that plans a query
-text without hints goes by the sizes of files (`spark_size_guess`).
+A machine whose joins carry hints broadcasts a side that fits in memory for sure (`BroadcastLimit`). One that plans a
+query text without hints goes by the sizes of files (`spark_size_guess`).
 """
 
 from __future__ import annotations
@@ -29,17 +29,8 @@ from slackwater.algebra.relation import (
 from slackwater.algebra.scalar import Scalar
 from slackwater.algebra.types import BIGINT, sum_type
 from slackwater.physical.bill import EVEN, Bill, Item
-from slackwater.physical.broadcast import BroadcastLimit
 from slackwater.physical.distribution import Columns
-from slackwater.physical.operators import (
-    REDUCES,
-    WORTH_REDUCING,
-    Operator,
-    Resources,
-    Work,
-    is_consolidation,
-    reducer,
-)
+from slackwater.physical.operators import REDUCES, WORTH_REDUCING, Operator, Resources, Work, is_consolidation, reducer
 from slackwater.physical.rates import Prices, Rates
 from slackwater.physical.spark_size_guess import spark_broadcasts
 from slackwater.rows.estimate import Estimate, Rows
@@ -52,6 +43,22 @@ _HELD = dict.fromkeys(("avg", "mean", "try_avg"), 2) | dict.fromkeys(
 """How many numbers an aggregate holds for a group, if more than one: an average is a sum and a count."""
 
 _SUMMING = frozenset({"sum", "try_sum", "avg", "mean", "try_avg"})
+
+
+@dataclass(frozen=True, slots=True)
+class BroadcastLimit:
+    """The largest relation that an executor, and the driver that builds it, can be expected to hold.
+
+    A larger one fails the statement, so estimates do not count here: a side is broadcast only if the upper bound of its
+    rows fits (`rows/bounds`). The limit is the same for the plan and for the run; whether it pays, prices decide.
+    """
+
+    rows: float = 3_000_000.0
+    bytes: float = 96.0 * (1 << 20)
+
+    def holds(self, side: Relation, rows: Estimate) -> bool:
+        """Whether a side fits even with the most rows that it can have."""
+        return rows.most <= self.rows and rows.most * row_width(side) <= self.bytes
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from slackwater.algebra.relation import Query
 from slackwater.catalog.statistics import Statistics
+from slackwater.figures import aligned
 from slackwater.json_text import Json
 from slackwater.physical.unit import Unit
 from slackwater.plan.options import Options
@@ -89,11 +90,8 @@ class PlanComparison:
 
     def __str__(self) -> str:
         table = [("", *self.times, self.objective, "of batch"), *self.rows()]
-        widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
         lines = [f"to deliver at {', '.join(self.delivers)}, by {self.unit.name_of_cost}"]
-        for row in table:
-            cells = [cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
-            lines.append("  " + "  ".join(cells).rstrip())
+        lines += [f"  {line}" for line in aligned(table, right=range(1, len(table[0])))]
         if self.batch_wins and self.runner_up is not None:
             lines.append("  batch wins: nothing that an early run could do pays")
         lines.append(f"  the winner uses {', '.join(self.winner.rules)}")

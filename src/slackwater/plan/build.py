@@ -202,7 +202,7 @@ class StepBuilder:
 
     def statement(self, step: Step) -> Statement:
         """A step as the cost model sees it."""
-        saved = self.cells_by_name()
+        saved = {name: cell for (cell, _), name in self._names.items()}
         loads = tuple(
             (saved[scan.table.name].form, self.rows[scan])
             for scan in dict.fromkeys(step.relation.scans())
@@ -210,10 +210,6 @@ class StepBuilder:
         )
         saves = saved[step.name].form if step.query is None else None
         return Statement(step.relation, self.rows.__getitem__, step.cost, loads, saves)
-
-    def cells_by_name(self) -> dict[str, Cell]:
-        """The cells that steps save, by the steps' names."""
-        return {name: key[0] for key, name in self._names.items()}
 
     # --- names -------------------------------------------------------------------------------------------------------
 

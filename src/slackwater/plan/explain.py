@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from slackwater.algebra.relation import Relation, Scan, Values
 from slackwater.algebra.relation_text import show
-from slackwater.figures import number
+from slackwater.figures import aligned, number
 from slackwater.physical.bill import EVEN, Bill, Item
 from slackwater.plan.plan import Plan, Purpose, Step, answer_of
 
@@ -36,9 +36,7 @@ def explain(plan: Plan, *, costs: bool = False, rows: bool = True, run: int | No
 
 def timeline(plan: Plan) -> str:
     """A table of states by runs: where each is saved and loaded, and which runs deliver."""
-    table = [("", *plan.times), *timeline_rows(plan)]
-    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table)
+    return "\n".join(aligned([("", *plan.times), *timeline_rows(plan)]))
 
 
 def timeline_rows(plan: Plan) -> list[tuple[str, ...]]:
@@ -68,14 +66,9 @@ def worth(plan: Plan) -> str:
             continue
         who = [f"{reader.name} ({plan.time(reader.run)})" for reader in plan.steps if step.name in reader.reads()]
         served = (", ".join(plan.serves(step)),) if named else ()
-        size = number(round(step.size))
-        table.append(
-            (step.name, plan.unit.shown(step.cost), plan.unit.shown(step.benefit), size, *served, ", ".join(who))
-        )
-    *widths, _ = (max(map(len, column)) for column in zip(*table, strict=True))
-    sides = (str.ljust, str.rjust, str.rjust, str.rjust, str.ljust)
-    lines = ((*(side(cell, w) for side, cell, w in zip(sides, row, widths, strict=False)), row[-1]) for row in table)
-    return "\n".join("  ".join(line) for line in lines)
+        cost, benefit, size = plan.unit.shown(step.cost), plan.unit.shown(step.benefit), number(round(step.size))
+        table.append((step.name, cost, benefit, size, *served, ", ".join(who)))
+    return "\n".join(aligned(table, right=(1, 2, 3)))
 
 
 def readers(plan: Plan, state: Step) -> list[int]:
@@ -87,6 +80,17 @@ def loads(plan: Plan, step: Step) -> tuple[str, ...]:
     """The states of earlier runs that a step reads."""
     early = {state.name for state in plan.states if state.run < step.run}
     return tuple(name for name in step.reads() if name in early)
+
+
+def action(step: Step) -> str:
+    """What becomes of a step's rows."""
+    match step.purpose:
+        case Purpose.STATE:
+            return f"save {step.name}"
+        case Purpose.SCRATCH:
+            return f"keep {step.name} for this run"
+        case Purpose.OUTPUT:
+            return f"deliver {answer_of(step.answers)}"
 
 
 def meaning(plan: Plan, step: Step) -> str:
@@ -151,15 +155,11 @@ def _run_lines(plan: Plan, run: int, *, costs: bool, rows: bool) -> Iterator[str
 
 
 def _step_lines(plan: Plan, step: Step, *, costs: bool, rows: bool) -> Iterator[str]:
-    match step.purpose:
-        case Purpose.STATE:
-            times = ", ".join(plan.time(run) for run in readers(plan, step))
-            title = f"save {step.name} for {times}" if times else f"save {step.name}"
-            title += f", by {', '.join(column.name for column in step.by)}" if step.by else ""
-        case Purpose.SCRATCH:
-            title = f"keep {step.name} for this run"
-        case Purpose.OUTPUT:
-            title = f"deliver {answer_of(step.answers)}"
+    title = action(step)
+    if step.purpose is Purpose.STATE:
+        times = ", ".join(plan.time(run) for run in readers(plan, step))
+        title += f" for {times}" if times else ""
+        title += f", by {', '.join(column.name for column in step.by)}" if step.by else ""
     notes = [f"about {count(step.rows)}{by_history(step)}"] if rows else []
     notes += [f"{plan.unit.name_of_cost} {plan.unit.shown(step.cost)}"] if costs else []
     yield title + (f" ({', '.join(notes)})" if notes else "")

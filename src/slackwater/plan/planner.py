@@ -74,11 +74,7 @@ class Planning:
 
 
 def plan_query(
-    query: Query,
-    statistics: Statistics,
-    timeline: Timeline,
-    options: Options | None = None,
-    past: Past | None = None,
+    query: Query, statistics: Statistics, timeline: Timeline, options: Options | None = None, past: Past | None = None
 ) -> Planning:
     """The best plan for a canonical query over a schedule, or over the rest of one."""
     return plan_queries({ONLY: query}, statistics, timeline, options, past)

@@ -15,7 +15,7 @@ from slackwater.algebra.predicates import equated_sides
 from slackwater.algebra.relation import Join, JoinKind
 from slackwater.algebra.scalar import Scalar, conjuncts
 from slackwater.algebra.schema import Column
-from slackwater.rows.estimate import ArrivalCluster, Estimate, Spread, none_of
+from slackwater.rows.estimate import Estimate, Spread, none_of
 from slackwater.rows.selectivity import backed_off, select, spread_of
 from slackwater.rows.skew import pair_share
 
@@ -58,33 +58,22 @@ class JoinSelectivity:
         return replace(self, pair=min(*most, factor * self.pair), left_hit=left_hit, right_hit=right_hit)
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """A join condition in parts: pairs of left and right expressions that must be equal, and other conjuncts."""
-
-    left: frozenset[Column]
-    pairs: Pairs
-    rest: tuple[Scalar, ...]
-
-
 @once
-def _parts(join: Join) -> _Parts:
-    """The parts of a join's condition; cached on the join."""
+def _parts(join: Join) -> tuple[Pairs, list[Scalar]]:
+    """A condition in parts: left and right expressions that must be equal, and other conjuncts; cached on the join."""
     read = [(part, equated_sides(join, part)) for part in conjuncts(join.condition)]
-    pairs = [sides for _, sides in read if sides is not None]
-    rest = tuple(part for part, sides in read if sides is None)
-    return _Parts(frozenset(join.left.columns), pairs, rest)
+    return [sides for _, sides in read if sides is not None], [part for part, sides in read if sides is None]
 
 
 def has_equality(join: Join) -> bool:
     """Whether some part of the condition equates the two sides."""
-    return bool(_parts(join).pairs)
+    return bool(_parts(join)[0])
 
 
 def key_values(join: Join, left: Estimate, right: Estimate) -> dict[Column, float]:
     """How many values a join keeps of the columns that it equates: at most those of either side."""
     values: dict[Column, float] = {}
-    for one, other in _parts(join).pairs:
+    for one, other in _parts(join)[0]:
         if one.column is not None and other.column is not None:
             least = min(left.values(one.column), right.values(other.column))
             values[one.column] = values[other.column] = least
@@ -93,22 +82,18 @@ def key_values(join: Join, left: Estimate, right: Estimate) -> dict[Column, floa
 
 def join_selectivity(join: Join, left: Estimate, right: Estimate) -> JoinSelectivity:
     """The selectivity of a join over its estimated inputs."""
-    parts = _parts(join)
+    pairs, others = _parts(join)
     rest = 1.0
-    if parts.rest:
-        both = _side_by_side(left, right, parts.left)
-        rest = math.prod(select(part, both).share for part in parts.rest)
-    if not parts.pairs:
+    if others:
+        own = frozenset(join.left.columns)
+        both = Estimate(max(left.rows, right.rows), lambda c: (left if c in own else right).spread(c))
+        rest = math.prod(select(part, both).share for part in others)
+    if not pairs:
         return JoinSelectivity(rest, 1.0 - none_of(rest, right.rows), 1.0 - none_of(rest, left.rows))
-    equal, reach, left_unique, right_unique = _equal_pairs(parts.pairs, left, right)
-    left_hit = _hit(reach, rest, right, [other for _, other in parts.pairs])
-    right_hit = _hit(reach, rest, left, [one for one, _ in parts.pairs])
+    equal, reach, left_unique, right_unique = _equal_pairs(pairs, left, right)
+    left_hit = _hit(reach, rest, right, [other for _, other in pairs])
+    right_hit = _hit(reach, rest, left, [one for one, _ in pairs])
     return JoinSelectivity(equal * rest, left_hit, right_hit, right_unique, left_unique)
-
-
-def _side_by_side(left: Estimate, right: Estimate, left_columns: frozenset[Column]) -> Estimate:
-    rows = max(left.rows, right.rows)
-    return Estimate(rows, lambda c: (left if c in left_columns else right).spread(c))
 
 
 def _equal_pairs(pairs: Pairs, left: Estimate, right: Estimate) -> tuple[float, float, bool, bool]:
@@ -166,7 +151,7 @@ def _key_share(pairs: Pairs, left: Estimate, right: Estimate) -> tuple[float, fl
         not_null *= (1.0 - a.nulls) * (1.0 - b.nulls)
         size_a, size_b = a.domain, b.domain
         if a.cluster is not None and b.cluster is not None and a.cluster.name == b.cluster.name:
-            if _apart(a.cluster, b.cluster):
+            if a.cluster.last < b.cluster.first or b.cluster.last < a.cluster.first:
                 apart *= APART
             else:
                 together = max(a.cluster.share, b.cluster.share)
@@ -214,10 +199,6 @@ def _density(one: Spread, other: Spread) -> float:
         if reference is not None and keys is not None and reference.meeting.table == keys.name:
             return reference.density(keys)
     return 1.0
-
-
-def _apart(one: ArrivalCluster, other: ArrivalCluster) -> bool:
-    return one.last < other.first or other.last < one.first
 
 
 def _hit(equal: float, rest: float, side: Estimate, keys: list[Scalar]) -> float:

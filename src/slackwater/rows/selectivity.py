@@ -30,15 +30,7 @@ from slackwater.algebra.value_tests import (
     year_of,
 )
 from slackwater.rows.estimate import Estimate, Spread
-from slackwater.rows.skew import (
-    SELDOM,
-    Range,
-    members_share,
-    pattern_share,
-    range_share,
-    value_share,
-    within,
-)
+from slackwater.rows.skew import SELDOM, Range, members_share, pattern_share, range_share, value_share, within
 
 RANGE = 1 / 3
 BETWEEN = 1 / 4
@@ -115,7 +107,8 @@ def select(predicate: Scalar, below: Estimate) -> Selection:
                 combinations *= math.inf if spread.guessed else max(1.0, spread.values)
                 equal.append(value_share(spread, constant, below.rows))
                 if value.column is not None:
-                    narrowed[value.column] = _one_value(constant)
+                    at = (constant, constant) if isinstance(constant, float) else None
+                    narrowed[value.column] = Spread(1.0, 1.0, range=at)
             case Membership(value, members, constants):
                 spread = spread_of(value, below)
                 combinations *= math.inf if spread.guessed else max(1.0, spread.values)
@@ -168,10 +161,6 @@ def _any_of(parts: Sequence[Spread], whole: Spread) -> Spread:
 def _ranged(value: Scalar, below: Estimate) -> Column | None:
     """The column that a value is, if its range is known."""
     return value.column if value.column is not None and below.spread(value.column).range is not None else None
-
-
-def _one_value(constant: Constant) -> Spread:
-    return Spread(1.0, 1.0, range=(constant, constant) if isinstance(constant, float) else None)
 
 
 def _share(part: Scalar, below: Estimate) -> float:

@@ -66,7 +66,7 @@ class Explorer:
         found, stopped = 0, False
         while queue:
             if not stopped and (len(seen) > self.budget.forms or found > self.budget.alternatives):
-                self.trace.limited(f"exploration stopped at {len(seen)} forms and {found} alternatives")
+                self.trace.limits.append(f"exploration stopped at {len(seen)} forms and {found} alternatives")
                 stopped = True
             _, _, form = heapq.heappop(queue)
             for alternative in self._expand_to_batch(form) if stopped else self._expand(form):

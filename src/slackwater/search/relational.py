@@ -38,7 +38,7 @@ class RelationalExplorer:
                 if rule.pattern.fits(match.node, below):
                     self._add(rule, match, rule.apply(match))
             if sum(len(group.expressions) for group in self.memo) > self.most_expressions:
-                self.trace.limited(f"relational exploration stopped at {self.most_expressions} expressions")
+                self.trace.limits.append(f"relational exploration stopped at {self.most_expressions} expressions")
                 return
 
     def _of_stage(self, stage: RuleStage) -> tuple[Rule, ...]:

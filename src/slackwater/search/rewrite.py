@@ -87,12 +87,9 @@ def _covers(reader: Relation, below: Relation) -> bool:
     join = without_narrowing(below)
     if not isinstance(join, Join):
         return False
-    narrows = isinstance(without_narrowing(reader), Join) and not isinstance(reader, Join)
-    return narrows or (_is_inner(reader) and _is_inner(join))
-
-
-def _is_inner(relation: Relation) -> bool:
-    return isinstance(relation, Join) and relation.kind is JoinKind.INNER
+    if not isinstance(reader, Join):
+        return isinstance(without_narrowing(reader), Join)
+    return reader.kind is join.kind is JoinKind.INNER
 
 
 def _in_step(tree: Relation, inputs: list[tuple[Relation, ...]]) -> dict[Relation, None]:

@@ -28,8 +28,5 @@ class Trace:
     def fired(self, rule: str, target: GroupId | Form, found: Iterable[Relation]) -> None:
         self.firings.append(Firing(rule, target, tuple(found)))
 
-    def limited(self, message: str) -> None:
-        self.limits.append(message)
-
     def rules(self) -> frozenset[str]:
         return frozenset(firing.rule for firing in self.firings)

@@ -26,8 +26,8 @@ from slackwater.compile.views import quoted_text
 from slackwater.errors import UserError
 from slackwater.job.learning.prices import ClusterPrices
 from slackwater.physical.bill import Bill
-from slackwater.physical.broadcast import BroadcastLimit
 from slackwater.physical.calibration import Observation
+from slackwater.physical.machine import BroadcastLimit
 from slackwater.physical.model import EngineCost
 from slackwater.plan.options import Options
 from slackwater.plan.planner import plan_query

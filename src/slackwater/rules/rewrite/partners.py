@@ -113,7 +113,7 @@ class _Partners:
             return None
         cases = list(_cases(measure))
         values = [*(case.value for case in cases), *(measure.arguments if measure.function == "sum" else ())]
-        if len(cases) > _MOST_CASES or not all(_is_exact(value.type) for value in values):
+        if len(cases) > _MOST_CASES or not all(map(_is_exact, values)):
             return None
         parts = [self._over_partners(case) for case in cases if not any(map(self._is_never, case.tests))]
         if any(part is None for part in parts):
@@ -178,7 +178,8 @@ def _cases(measure: AggregateCall) -> Iterator[Case]:
             yield Case((*asked, *case.tests), case.value)
 
 
-def _is_exact(kind: t.Type) -> bool:
+def _is_exact(value: Scalar) -> bool:
+    kind = value.type
     return kind.is_integral or (kind.is_decimal and kind.precision_and_scale[0] <= _MOST_DIGITS)
 
 

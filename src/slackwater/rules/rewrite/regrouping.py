@@ -48,7 +48,7 @@ def grouping_sets_of_finer_groups(_: Match, node: Aggregate) -> Iterator[Relatio
                                                                                           [Gray et al. 97]
     """
     sets = node.input if isinstance(node.input, Expand) else None
-    if sets is None or not node.calls or isinstance(sets.input, Aggregate):
+    if sets is None or not node.calls:
         return
     copies = frozenset((*(copy for copy, _ in sets.keys), sets.number))
     if any(scalar.columns & copies for _, call in node.calls for scalar in call.scalars):
