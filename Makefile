@@ -63,7 +63,7 @@ format: $(STAMP) ## Format the code and mend what can be mended
 
 docs: $(STAMP) ## Write the pages that are generated
 	$(BIN)/python -m slackwater.cli.reference docs/cli.md
-	$(BIN)/python -m slackwater.rules.page docs/rules.md
+	$(BIN)/python -m slackwater.cli.rule_reference docs/rules.md
 	$(BIN)/python -m slackwater.job.file.config docs/slackwater.schema.json
 
 clean: ## Remove caches and build products; the environment in .venv stays

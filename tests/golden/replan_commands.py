@@ -22,6 +22,7 @@ from tests.golden.plan_commands import PROBLEM, options_of, statistics_of, timel
 from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query
 from slackwater.catalog.statistics import Arrival, Statistics
+from slackwater.cli.replan_command import rest_rows
 from slackwater.figures import aligned
 from slackwater.job.cycle.schedule import dealt_out
 from slackwater.plan.codec import plan_from_json, plan_to_json
@@ -29,7 +30,6 @@ from slackwater.plan.explain import explain
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import plan_query
-from slackwater.plan.rests import rest_rows
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.time.timeline import Timeline

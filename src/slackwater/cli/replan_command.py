@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -13,8 +15,11 @@ from slackwater.job.cycle.replan import Proposal
 from slackwater.job.job import Job
 from slackwater.json_text import Json
 from slackwater.plan.codec import plan_to_value
+from slackwater.plan.explain import action
 from slackwater.plan.explain import explain as explained
-from slackwater.plan.rests import rest_rows
+from slackwater.plan.plan import Plan
+
+Row = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -120,3 +125,35 @@ class FromNow:
         if not found.pays:
             return f"{told}; the plan stays as it is"
         return f"{told}; {taken}" if found.reasons else f"{told}; the plan stays as it is, for nothing was a surprise"
+
+
+def rest_rows(before: Plan, after: Plan, done: int) -> list[Row]:
+    """Two plans for the rest of a schedule, side by side: a time, and one action of each plan at that time."""
+    rows: list[Row] = []
+    for time in _merged(before.times[done:], after.times[done:]):
+        left, right = (_done_at(plan, time, done) for plan in (before, after))
+        for number, (one, other) in enumerate(zip_longest(left, right, fillvalue="")):
+            rows.append(("" if number else time, one, other))
+    return rows
+
+
+def _merged(before: Sequence[str], after: Sequence[str]) -> list[str]:
+    """The times of both, in order; a time of only one of them comes before the next common one."""
+    times: list[str] = []
+    waiting = list(after)
+    for time in before:
+        if time in waiting:
+            times += waiting[: waiting.index(time)]
+            waiting = waiting[waiting.index(time) + 1 :]
+        times.append(time)
+    return [*times, *waiting]
+
+
+def _done_at(plan: Plan, time: str, done: int) -> list[str]:
+    if time not in plan.times[done:]:
+        return ["no run"]
+    steps = plan.run(plan.times.index(time) + 1)
+    states = {state.name: state for state in plan.states}
+    loaded = dict.fromkeys(name for step in steps for name in step.reads() if name in states)
+    lines = [f"load {name}" for name in loaded if states[name].run < plan.times.index(time) + 1]
+    return [*lines, *map(action, steps)] or ["nothing"]

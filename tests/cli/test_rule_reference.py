@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from slackwater.cli.rule_reference import Entry, reference, sections
 from slackwater.rules import catalogue
 from slackwater.rules.normalize import normalizer
-from slackwater.rules.page import Entry, reference, sections
 
 DOCS = Path(__file__).parents[2] / "docs"
 SOURCE = Path(__file__).parents[2] / "src" / "slackwater"

@@ -8,8 +8,8 @@ from slackwater.algebra.canonical import canonical
 from slackwater.algebra.relation import Query
 from slackwater.algebra.schema import Field, TableSchema
 from slackwater.algebra.types import Type
-from slackwater.algebra.undetermined import Chance
 from slackwater.catalog.table import Catalog
+from slackwater.job.cycle.chance import Chance
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 
