@@ -46,7 +46,7 @@ def show_explored(cell: Cell) -> str:
     )
     explorer.explore()
     check.whole()
-    fired = explorer.trace.rules()
+    fired = {firing.rule for firing in explorer.trace.firings}
     for name in fire:
         assert name in fired, f"{name} did not fire; these did: {', '.join(sorted(fired)) or 'none'}"
     for name in refrain:

@@ -98,7 +98,7 @@ def problem_of(cell: Cell) -> tuple[Query, Statistics, Timeline, Options]:
 
 
 def check_rules(cell: Cell, planning: Planning) -> None:
-    used, fired = set(planning.plan.rules), planning.trace.rules()
+    used, fired = set(planning.plan.rules), {firing.rule for firing in planning.trace.firings}
     for name in rules_named(cell, "expect"):
         assert name in used, f"the plan does not use {name}; it uses {', '.join(sorted(used))}"
     for name in rules_named(cell, "expect-not"):

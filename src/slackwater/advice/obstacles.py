@@ -158,7 +158,7 @@ class _Costs:
         """Of a table, the share of its rows that change is taken; reading is nearly all that it costs."""
         scan = self.planning.memo.scan_of(group.id)
         assert scan is not None
-        known = self.planning.cells.table(scan.table.name)
+        known = self.planning.cells.sizes.table(scan.table.name)
         rows = known.rows(self.run)
         return self.anew(group) * min(1.0, known.change(self.run).changes / rows if rows else 1.0)
 

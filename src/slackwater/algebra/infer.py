@@ -77,7 +77,8 @@ def type_of(tree: exp.Expr, columns: Mapping[str, Type]) -> Type:
         case exp.Struct(expressions=fields) if all(isinstance(f, exp.PropertyEQ) for f in fields):
             return _struct([(f.this.name.lower(), of(f.expression)) for f in fields])
         case exp.Map() | exp.VarMap():
-            return _map(*(of(tree.args[part]).element for part in ("keys", "values")))
+            key, value = (of(tree.args[part]).element for part in ("keys", "values"))
+            return Type(f"map<{key},{value}>") if key.is_known and value.is_known else t.UNKNOWN
         case exp.Array():
             return t.array_of(t.common_type([of(element) for element in tree.expressions]))
         case exp.Func() if not isinstance(tree, (exp.Connector, exp.Predicate)):
@@ -177,10 +178,6 @@ def _part_of_time(tree: exp.Expr, arguments: Sequence[exp.Expr], of: Callable[[e
     if of(moment) not in (t.DATE, t.TIMESTAMP, t.TIMESTAMP_NTZ, t.STRING):
         return t.UNKNOWN
     return t.decimal(8, 6) if field in _SECONDS else t.INT
-
-
-def _map(key: Type, value: Type) -> Type:
-    return Type(f"map<{key},{value}>") if key.is_known and value.is_known else t.UNKNOWN
 
 
 def _rounded(arguments: Sequence[exp.Expr], of: Callable[[exp.Expr], Type]) -> Type:

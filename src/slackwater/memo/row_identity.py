@@ -81,7 +81,7 @@ class RowIdentities:
                 return (_digest(*self._parts(node)),), frozenset()
 
     def _parts(self, node: Relation) -> Iterable[str]:
-        below = [self._whole(part) for part in node.inputs]
+        below = [self.of(part.group) for part in node.inputs if isinstance(part, GroupLeaf)]
         match node:
             case Scan():
                 return "table", node.table.name.lower()
@@ -105,10 +105,6 @@ class RowIdentities:
                 return "generate", node.generator.text, str(node.keep_empty), *below
             case _:
                 return type(node).__name__, *below
-
-    def _whole(self, below: Relation) -> str:
-        assert isinstance(below, GroupLeaf)
-        return self.of(below.group)
 
 
 def texts_of(predicate: Scalar) -> frozenset[str]:

@@ -20,8 +20,6 @@ from slackwater.physical.distribution import Columns, Required
 from slackwater.rows.join_selectivity import has_equality
 from slackwater.rules.intra.merges import TIMES
 
-NO_COLUMNS: Columns = frozenset()
-
 REDUCES = 0.1
 """A left side reduces the right side only if at most this share of the right rows remains."""
 
@@ -84,7 +82,7 @@ class Work:
     operator: Operator
     of: Relation
     used: Resources
-    by: Columns = NO_COLUMNS
+    by: Columns = frozenset()
     share: float = 1.0
     """The share of the relation's rows that it processes."""
     again: bool = False

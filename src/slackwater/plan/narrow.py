@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from slackwater.algebra.relation import Output, Project, Query, Relation, Scan
 from slackwater.algebra.schema import Column
-from slackwater.physical.distribution import Columns
 from slackwater.plan.build import in_order
 from slackwater.plan.plan import Step, grown_from
 from slackwater.rows.width import row_width
@@ -52,15 +51,12 @@ def columns_read(steps: Sequence[Step], there: Kept | None = None) -> dict[str, 
                 if scan.table.name in read:
                     order[scan.table.name] = scan.columns
                     read[scan.table.name] |= columns or frozenset(scan.columns[:1])
-        for step in saved.values():
-            read[step.name] |= _grown_with(step, read)
+        for step in saved.values():  # what is read from the state to which it appends rows is read from it too
+            for column in step.relation.columns:
+                origin = grown_from(step.relation, frozenset((column,)))
+                if origin is not None and origin[1] <= read.get(origin[0], set()):
+                    read[step.name].add(column)
     return {name: tuple(column for column in order[name] if column in read[name]) for name in order}
-
-
-def _grown_with(step: Step, read: Mapping[str, set[Column]]) -> Columns:
-    """The columns of a step that are read from the state to which it appends rows."""
-    sources = {column: grown_from(step.relation, frozenset((column,))) for column in step.relation.columns}
-    return frozenset(c for c, of in sources.items() if of is not None and of[1] <= read.get(of[0], set()))
 
 
 def _narrowed(step: Step, kept: Kept) -> Step:

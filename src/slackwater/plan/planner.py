@@ -151,21 +151,14 @@ def text_cost(
     """
     others = tuple(rule.name for rule in RELATIONAL_RULES if rule is not enumerate_join_orders)
     as_written = replace(options or Options(), methods=(), disable=others)
-    rest = _Rest.after(past, {})
-    return sum(_text_cost({n: query}, statistics, timeline, as_written, rest) for n, query in queries.items())
-
-
-def _text_cost(
-    queries: Mapping[str, Query], statistics: Statistics, timeline: Timeline, settings: Options, rest: _Rest
-) -> float:
-    """The cost of batch if its statements were one query text; see `as_text`."""
-    exploration = explore(queries, statistics, settings)
-    problem = _Problem(exploration, _cells(exploration.memo, statistics, settings), timeline, settings)
-    batch = problem.cheapest(rest, batch=True)
-    (cost, *_) = problem.objective.rank(batch.cost)
-    if not isinstance(settings.model, EngineCost):
-        return cost
-    return cost * more_as_text(batch.statements, settings.model)
+    rest, model, total = _Rest.after(past, {}), as_written.model, 0.0
+    for name, query in queries.items():
+        exploration = explore({name: query}, statistics, as_written)
+        problem = _Problem(exploration, _cells(exploration.memo, statistics, as_written), timeline, as_written)
+        batch = problem.cheapest(rest, batch=True)
+        (cost, *_) = problem.objective.rank(batch.cost)
+        total += cost * more_as_text(batch.statements, model) if isinstance(model, EngineCost) else cost
+    return total
 
 
 def _cells(memo: Memo, statistics: Statistics, settings: Options, counted: Mapping[Cell, float] = NO_ROWS) -> Cells:

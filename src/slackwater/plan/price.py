@@ -8,7 +8,6 @@ with others.
 from __future__ import annotations
 
 from slackwater.algebra.relation import Relation, Scan
-from slackwater.algebra.schema import Column
 from slackwater.catalog.statistics import Statistics
 from slackwater.memo.memo import Memo
 from slackwater.physical.distribution import Columns
@@ -66,21 +65,19 @@ class _Pricing:
     def rest(self) -> Vector | None:
         runs = len(self.plan.times)
         total: Vector = (0.0,) * runs
+        known = {*self.by_name, *(step.name for step in self.plan.steps if step.purpose is Purpose.OUTPUT)}
         for step in self.plan.steps:
             if step.run > self.past.done:
-                if not {step.name, *step.reads()} <= {*self.by_name, *self._answers}:
+                if not {step.name, *step.reads()} <= known:
                     return None
                 total = add(total, at(step.run, self._price(step), runs))
         return total
 
-    @property
-    def _answers(self) -> set[str]:
-        return {step.name for step in self.plan.steps if step.purpose is Purpose.OUTPUT}
-
     def _price(self, step: Step) -> float:
         scans = dict.fromkeys(step.relation.scans())
-        partitioned: dict[Relation, Columns] = {s: frozenset(by) for s in scans if (by := self._by(s.table.name))}
-        loads = tuple((self.by_name[s.table.name].form, self._leaf(s)) for s in scans if s.table.name in self.steps)
+        loaded = {scan: self.steps[scan.table.name] for scan in scans if scan.table.name in self.steps}
+        partitioned: dict[Relation, Columns] = {scan: frozenset(state.by) for scan, state in loaded.items() if state.by}
+        loads = tuple((self.by_name[scan.table.name].form, self._leaf(scan)) for scan in loaded)
         saves = None if step.purpose is Purpose.OUTPUT else self.by_name[step.name].form
         own = self.model.compute(step.relation, self.estimator) + sum(map(self._scanned, scans))
         statement = Statement(step.relation, self._rows(step), own, loads, saves)
@@ -93,9 +90,6 @@ class _Pricing:
             return self.estimator
         whole = self.cells.estimate(self.by_name[step.name])
         return lambda relation: whole if relation is step.relation else self.estimator(relation)
-
-    def _by(self, name: str) -> tuple[Column, ...]:
-        return self.steps[name].by if name in self.steps else ()
 
     def _scanned(self, scan: Scan) -> float:
         cell = self.by_name[scan.table.name]

@@ -58,7 +58,7 @@ def proposals(
     free = _proposed(chooser, sharing, deliveries, {})
     others = []
     tables = prices.cells.memo.tables.names
-    if any(settings.model.exceeds_broadcast(prices.cells.table(name).total) for name in tables):
+    if any(settings.model.exceeds_broadcast(prices.cells.sizes.table(name).total) for name in tables):
         bounded = open_with(replace(scope, assumption=Assumption.STATES_COUNTED))
         others.append(_proposed(bounded, _shared(bounded, settings), deliveries, {}))
     if not scope.batch and (forced := _forced(chooser, free.choices, deliveries)):
@@ -82,7 +82,7 @@ def _proposed(
     """The plan of a chooser, with some nodes forced."""
     space, roots = chooser.space, chooser.roots
     choices = chooser.choices(forced)
-    suppliers = [root if root in forced else chooser.supplier(root) for root in roots]
+    suppliers = [root if root in forced else chooser.supplier[root] for root in roots]
     supplied = tuple(replace(d, key=space[number].key) for d, number in zip(deliveries, suppliers, strict=True))
     shared = frozenset(space[number].key for number in chooser.shared if space[number].key in choices)
     worth = {space[number].key: benefit for number, benefit in sharing.worth().items()}
@@ -94,7 +94,7 @@ def _forced(chooser: Chooser, choices: Mapping[Key, Choice], deliveries: tuple[D
     space, forced = chooser.space, dict[int, Forced]()
     for name in dict.fromkeys(delivery.name for delivery in deliveries):
         own = [root for delivery, root in zip(deliveries, chooser.roots, strict=True) if delivery.name == name]
-        if not _keeps(choices, [space[chooser.supplier(root)].key for root in own], space.scope.kept):
+        if not _keeps(choices, [space[chooser.supplier[root]].key for root in own], space.scope.kept):
             forced |= chooser.keeping(own[-1])
     return forced
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatchmethod
 
-from slackwater.algebra.once import once_for_each
 from slackwater.algebra.relation import (
     Aggregate,
     AggregateCall,
@@ -61,16 +60,20 @@ class Estimator:
     """The correction of an operator's formula: see `feedback`."""
     expected: Expected | None = None
     """An estimate that overrides an operator's formula: see `recorded`."""
+    _estimates: dict[Relation, Estimate] = field(default_factory=dict, repr=False)
 
-    @once_for_each
     def of(self, relation: Relation) -> Estimate:
-        if not relation.inputs and not isinstance(relation, Values):
-            return self.leaf(relation)
-        inputs = [self.of(below) for below in relation.inputs]
-        estimate = self._of(relation)
-        if self.expected is not None:
-            estimate = self.expected(relation, inputs, estimate)
-        estimate.most = most_rows(relation, inputs)
+        estimate = self._estimates.get(relation)
+        if estimate is None:
+            if relation.inputs or isinstance(relation, Values):
+                inputs = [self.of(below) for below in relation.inputs]
+                estimate = self._of(relation)
+                if self.expected is not None:
+                    estimate = self.expected(relation, inputs, estimate)
+                estimate.most = most_rows(relation, inputs)
+            else:
+                estimate = self.leaf(relation)
+            self._estimates[relation] = estimate
         return estimate
 
     __call__ = of

@@ -21,7 +21,6 @@ from dataclasses import dataclass, field
 from slackwater.algebra.once import once_for_each
 from slackwater.algebra.relation import Aggregate, Filter, Generate, Join, Relation
 from slackwater.catalog.statistics import Arrival
-from slackwater.memo.memo import Memo
 from slackwater.memo.row_identity import RowIdentities, texts_of, without_copies
 from slackwater.time.forms import Form, GroupId, Kind
 
@@ -82,10 +81,6 @@ class Corrections:
     changes: dict[GroupId, float] = field(default_factory=dict)
     _alike: dict[tuple[Operator, frozenset[str]], float] = field(default_factory=dict)
     _elsewhere: dict[Operator, float] = field(default_factory=dict)
-
-    @staticmethod
-    def none(memo: Memo) -> Corrections:
-        return Corrections(RowIdentities(memo))
 
     def __bool__(self) -> bool:
         return bool(self.sizes or self.changes)

@@ -12,12 +12,13 @@ of the versions. A relation has at least as many rows as the groups, or the filt
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from slackwater.algebra.relation import Aggregate, Filter, Generate, Join, JoinKind, Limit, Project, Relation, Window
 from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
 from slackwater.memo.memo import Memo
+from slackwater.memo.row_identity import RowIdentities
 from slackwater.rows.feedback import Corrections, Day, History, Subject
 from slackwater.rows.sizes import Sizes
 from slackwater.time.forms import Form, GroupId, GroupLeaf, Kind
@@ -58,7 +59,7 @@ def learned(memo: Memo, statistics: Statistics, history: History) -> Corrections
 
     They are computed twice: relatives of counted operators may be below these, and need their corrections first.
     """
-    corrections = Corrections.none(memo)
+    corrections = Corrections(RowIdentities(memo))
     days = history[-DAYS:]
     counts = _by_group(memo, corrections, days)
     if not counts:
@@ -158,7 +159,7 @@ class _Lesson:
         counts = versions or ([] if grouping else changes) or [count for count in self.counts if count.least]
         before = corrections.of_group(self.group)
         if counts:
-            solutions = [(count, self._solved(count)) for count in counts]
+            solutions = [(count, solved(self._tried(count), count.rows, least=count.least)) for count in counts]
             before = corrections.sizes[self.group] = self._mean(solutions, before)
         if changes:
             rest = [(count, _ratio(count.rows, self._tried(count)(before))) for count in changes]
@@ -169,12 +170,6 @@ class _Lesson:
     def _tried(self, count: _Count) -> Callable[[float], float]:
         sizes = self.sizes[count.day]
         return lambda factor: sizes.tried(count.form, count.interval, factor)
-
-    def _solved(self, count: _Count) -> float:
-        tried = self._tried(count)
-        if count.least and tried(1.0) >= count.rows:
-            return 1.0
-        return solved(tried, count.rows)
 
     def _mean(self, factors: Sequence[tuple[_Count, float]], otherwise: float) -> float:
         """The mean over days, with `otherwise` as a prior."""
@@ -188,10 +183,13 @@ class _Lesson:
         return math.exp(log) if abs(log) >= NOTICED else 1.0
 
 
-def solved(tried: Callable[[float], float], rows: float) -> float:
-    """The factor with which a formula gives the counted rows, or comes closest; less than one row counts as one."""
+def solved(tried: Callable[[float], float], rows: float, *, least: bool = False) -> float:
+    """The factor with which a formula gives the counted rows, or comes closest; less than one row counts as one.
+
+    If the rows are the `least` that there can be, a formula that gives more stays as it is.
+    """
     first = tried(1.0)
-    if _ratio(rows, first) == 1.0:
+    if _ratio(rows, first) == 1.0 or (least and first >= rows):
         return 1.0
     guess = _within(_ratio(rows, first))
     if math.isclose(max(1.0, tried(guess)), max(1.0, rows), rel_tol=1e-3):
@@ -234,11 +232,8 @@ def _with(table: TableStatistics, arrivals: Sequence[Arrival] | None) -> TableSt
     then = replace(table, arrivals=(*arrivals, *table.arrivals[len(arrivals) :]))
     if not table.total or not then.total:
         return then
-    return replace(then, distinct=_grown(table.distinct, table.total, then.total))
-
-
-def _grown(distinct: Mapping[str, float], rows: float, then: float) -> dict[str, float]:
-    return {
-        name: values * then / rows if values >= KEY_LIKE * rows else min(values, then)
-        for name, values in distinct.items()
+    distinct = {
+        name: values * then.total / table.total if values >= KEY_LIKE * table.total else min(values, then.total)
+        for name, values in table.distinct.items()
     }
+    return replace(then, distinct=distinct)

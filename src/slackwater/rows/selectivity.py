@@ -145,17 +145,14 @@ def _either(branches: Sequence[Selection], below: Estimate) -> Selection:
     """The selectivity of a disjunction of independent branches; a column that all restrict has any of their values."""
     missed = math.prod(1.0 - branch.share for branch in branches)
     named = set.intersection(*(set(branch.narrowed) for branch in branches))
-    narrowed = {
-        column: _any_of([branch.narrowed[column] for branch in branches], below.spread(column)) for column in named
-    }
+    narrowed: dict[Column, Spread] = {}
+    for column in named:
+        parts, whole = [branch.narrowed[column] for branch in branches], below.spread(column)
+        values = min(whole.values, sum(part.values for part in parts))
+        domain = min(whole.domain, sum(part.domain for part in parts))
+        nulls = max(part.nulls for part in parts)
+        narrowed[column] = replace(whole, values=values, domain=domain, nulls=nulls, frequent=(), bounds=())
     return Selection(1.0 - missed, narrowed)
-
-
-def _any_of(parts: Sequence[Spread], whole: Spread) -> Spread:
-    """The distribution of a column that is in one of several parts of its range."""
-    values = min(whole.values, sum(part.values for part in parts))
-    domain = min(whole.domain, sum(part.domain for part in parts))
-    return replace(whole, values=values, domain=domain, nulls=max(part.nulls for part in parts), frequent=(), bounds=())
 
 
 def _ranged(value: Scalar, below: Estimate) -> Column | None:
@@ -194,11 +191,8 @@ def _share(part: Scalar, below: Estimate) -> float:
 
 def _negated_share(of: Scalar, below: Estimate) -> float:
     """NOT keeps the rows that the predicate drops, except those for which it is NULL."""
-    match read_test(of):
-        case NullTest():
-            nulls = 0.0
-        case _:
-            nulls = max((below.spread(c).nulls for c in of.columns), default=0.0)
+    may_be_null = () if isinstance(read_test(of), NullTest) else of.columns
+    nulls = max((below.spread(c).nulls for c in may_be_null), default=0.0)
     return max(0.0, 1.0 - nulls - select(of, below).share)
 
 

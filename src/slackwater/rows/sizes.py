@@ -16,19 +16,11 @@ from slackwater.algebra.schema import Column
 from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
 from slackwater.memo.memo import Memo
 from slackwater.memo.positive import positive_part
+from slackwater.memo.row_identity import RowIdentities
 from slackwater.rows.bounds import most_changes
 from slackwater.rows.cardinality import Essential, Estimator
 from slackwater.rows.changes import ChangeEstimate, changes_of, times, touched_groups
-from slackwater.rows.estimate import (
-    NO_CHANGES,
-    ArrivalCluster,
-    ArrivalReference,
-    Changes,
-    Estimate,
-    Spread,
-    guess,
-    thinned,
-)
+from slackwater.rows.estimate import ArrivalCluster, ArrivalReference, Changes, Estimate, Spread, guess, thinned
 from slackwater.rows.feedback import Corrections
 from slackwater.rows.width import width_of
 from slackwater.time.forms import WEIGHT, Form, GroupId, GroupLeaf, Kind
@@ -47,7 +39,7 @@ class Sizes:
     def __init__(self, memo: Memo, statistics: Statistics, corrections: Corrections | None = None) -> None:
         self.memo = memo
         self.statistics = statistics
-        self.corrections = corrections if corrections is not None else Corrections.none(memo)
+        self.corrections = corrections if corrections is not None else Corrections(RowIdentities(memo))
         self._needed: dict[GroupId, frozenset[Column]] = {}
 
     def on(self, statistics: Statistics, corrections: Corrections) -> Sizes:
@@ -123,9 +115,8 @@ class Sizes:
         home = self.memo[group]
         before, after = self.version(group, interval, since), self.version(group, interval, until)
         if since == until:
-            return ChangeEstimate(
-                before, after, Estimate(0.0, after.spread, after.whole, after.keys, after.kept, NO_CHANGES)
-            )
+            nothing = Estimate(0.0, after.spread, after.whole, after.keys, after.kept, Changes(0.0))
+            return ChangeEstimate(before, after, nothing)
         node = home.expressions[0]
         if isinstance(node, Scan):
             return ChangeEstimate(before, after, self._table_change(node, interval))

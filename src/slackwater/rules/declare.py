@@ -1,9 +1,8 @@
-"""Decorators that make rules of functions, one for each stage.
+"""Decorators that make rules of functions, one for each stage; batch has one rule (`generate/snapshots.py`).
 
 - `normalizes`: always an improvement, so applied until none fires, before the search.
 - `rewrites`: an operator with everything below it, written another way.
 - `explores`: an operator over groups of the memo, written another way.
-- `snapshots`: a form as batch computes it.
 - `generates`: a form from forms of the operator's inputs (TVR-generating).
 - `converts`: a form from other forms of the same relation, for any operator (intra-TVR).
 - `relates`: a form through a relative of the relation, such as its never retracted part (inter-TVR).
@@ -66,11 +65,6 @@ def generates(
 ) -> Callable[[Body[N]], Rule]:
     """A rule for a form of an operator, from forms of its inputs; it belongs to all methods, if none is named."""
     return declared(RuleStage.GENERATE, RulePattern(of, kind=kind, partial=partial), methods=methods)
-
-
-def snapshots(of: type[N]) -> Callable[[Body[N]], Rule]:
-    """A rule of the batch plan, which belongs to every method and is always enabled."""
-    return declared(RuleStage.SNAPSHOT, RulePattern(of, kind=Kind.SNAPSHOT), flags=RuleFlags(makes_batch=True))
 
 
 def converts(

@@ -86,10 +86,6 @@ class Rule:
     flags: RuleFlags = NO_FLAGS
 
     @property
-    def law(self) -> str:
-        return self.doc.splitlines()[0]
-
-    @property
     def sees_relation(self) -> bool:
         """Whether its result is the same for all equal expressions of a relation."""
         return self.pattern.on is Relation and self.stage in (RuleStage.INTRA, RuleStage.INTER)

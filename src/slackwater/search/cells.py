@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from slackwater.algebra.once import once_for_each
 from slackwater.algebra.relation import Aggregate, Join, JoinKind, Relation, Scan, Union, Values
-from slackwater.catalog.statistics import Statistics, TableStatistics
+from slackwater.catalog.statistics import Statistics
 from slackwater.errors import InternalError
 from slackwater.memo.group import Alternative
 from slackwater.memo.memo import Memo
@@ -92,10 +92,11 @@ class Cells:
         if cell.interval == 1 and all(self._has_nothing(form.group, end) for end in (form.since, form.until)):
             return True
         moving = self.memo.tables.tables(Mask(form.since ^ form.until))
-        return self.exact and not form.partial and all(not self._change(t, cell.interval) for t in moving)
-
-    def _change(self, table: str, interval: int) -> float:
-        return self.table(table).change(interval).changes
+        return (
+            self.exact
+            and not form.partial
+            and all(not self.sizes.table(name).change(cell.interval).changes for name in moving)
+        )
 
     def _has_nothing(self, group: GroupId, arrived: Mask) -> bool:
         """Whether a relation has no rows as long as only some changing tables have any."""
@@ -196,9 +197,6 @@ class Cells:
         return source_of(scan, cell)
 
     # --- sizes -------------------------------------------------------------------------------------------------------
-
-    def table(self, name: str) -> TableStatistics:
-        return self.sizes.table(name)
 
     @once_for_each
     def estimate(self, cell: Cell) -> Estimate:

@@ -85,7 +85,7 @@ class Chooser:
         """The least cost to obtain a node's rows at its run: computed or loaded."""
         self._way = [0] * len(space)
         """The position of a node's cheapest way; the first of equals."""
-        self._supplier = list(range(len(space)))
+        self.supplier = list(range(len(space)))
         """The node that supplies a node's rows: itself, or one of an earlier run."""
         self._undo: list[tuple[int, _Costs]] | None = None
         for number in range(len(space)):
@@ -138,10 +138,10 @@ class Chooser:
         return own
 
     def _costs(self, number: int) -> _Costs:
-        return self.best[number], self.supply[number], self._way[number], self._supplier[number]
+        return self.best[number], self.supply[number], self._way[number], self.supplier[number]
 
     def _put(self, number: int, costs: _Costs) -> None:
-        self.best[number], self.supply[number], self._way[number], self._supplier[number] = costs
+        self.best[number], self.supply[number], self._way[number], self.supplier[number] = costs
 
     def _kept(self, number: int) -> Iterator[tuple[Cost, int]]:
         """The cost to load a node's rows from each earlier node, computed and saved there unless it is shared."""
@@ -210,7 +210,7 @@ class Chooser:
         """How each node of the plan is obtained: the roots, the shared nodes, and all that they read."""
         choices: dict[Key, Choice] = {}
         must = forced or {}
-        waiting = [root if root in must else self.supplier(root) for root in self.roots]
+        waiting = [root if root in must else self.supplier[root] for root in self.roots]
         while waiting:
             number = waiting.pop()
             node = self.space[number]
@@ -221,7 +221,7 @@ class Chooser:
                 choices[node.key] = Choice(cell, run, None, (), node.own)
                 continue
             way = must[number].way if number in must else node.ways[self._way[number]]
-            sources = [self.supplier(source) for source in way.inputs]
+            sources = [self.supplier[source] for source in way.inputs]
             if number in must:
                 sources[way.inputs.index(must[number].source)] = must[number].supplier
             inputs = tuple(self.space[source].key for source in sources)
@@ -231,13 +231,13 @@ class Chooser:
 
     def used(self) -> tuple[Counter[int], set[int]]:
         """How often each node of the plan is read or delivered, and which of them are saved for a later run."""
-        uses = Counter(self._supplier[root] for root in self.roots)
+        uses = Counter(self.supplier[root] for root in self.roots)
         kept = set(uses) - set(self.roots)
         waiting = list(uses)
         while waiting:
             number = waiting.pop()
             for source in self._ways[number][self._way[number]][1]:
-                supplier = self._supplier[source]
+                supplier = self.supplier[source]
                 if supplier != source:
                     kept.add(supplier)
                 if supplier not in uses:
@@ -265,10 +265,6 @@ class Chooser:
                 for source in inputs:
                     read[source] = min(read[source], more + price - best[number])
         return read
-
-    def supplier(self, number: int) -> int:
-        """The node that supplies the rows of this one: itself, or one of an earlier run."""
-        return self._supplier[number]
 
     # --- keeping a state, whatever it costs --------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, total_ordering
+from functools import lru_cache
 from math import inf
 from typing import Protocol, Self
 
@@ -20,6 +20,11 @@ from slackwater.errors import UserError
 
 Vector = tuple[float, ...]
 Rank = tuple[float, ...]
+
+SLACK = 1e-9
+"""Relative differences up to this are rounding errors."""
+TRIALS = 2000
+"""How many vectors an objective is tried on."""
 
 
 class Cost(Protocol):
@@ -78,7 +83,6 @@ class Custom:
         return (self.function(cost),)
 
 
-@total_ordering
 @dataclass(frozen=True, eq=False, slots=True)
 class Ranked:
     """A cost vector that compares by its rank."""
@@ -97,9 +101,6 @@ class Ranked:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Ranked) and self.vector == other.vector
-
-    def __hash__(self) -> int:
-        return hash(self.vector)
 
 
 def scale(objective: Objective, runs: int) -> Callable[[int, float], Cost]:
@@ -121,10 +122,10 @@ def amount(cost: Cost) -> float:
     return cost
 
 
-def clearly_less(one: Cost, other: Cost, slack: float = 1e-9) -> bool:
+def clearly_less(one: Cost, other: Cost) -> bool:
     """Whether a cost is less by more than rounding errors."""
     if isinstance(one, float) and isinstance(other, float):
-        return one < other - slack * abs(other)
+        return one < other - SLACK * abs(other)
     return one < other
 
 
@@ -135,11 +136,11 @@ def early_is_best(objective: Objective) -> bool:
     return isinstance(objective, LastRunFirst)
 
 
-def checked(objective: Objective, runs: int, trials: int = 2000) -> Objective:
+def checked(objective: Objective, runs: int) -> Objective:
     """The objective itself, if dynamic programming is correct for it."""
     if isinstance(objective, (WeightedSum, LastRunFirst)):
         return objective
-    problem = find_fault(objective, runs, trials)
+    problem = find_fault(objective, runs)
     if problem is not None:
         raise UserError(
             f"the objective `{objective.name}` lacks optimal substructure: {problem}",
@@ -148,12 +149,12 @@ def checked(objective: Objective, runs: int, trials: int = 2000) -> Objective:
     return objective
 
 
-def find_fault(objective: Objective, runs: int, trials: int = 2000) -> str | None:
+def find_fault(objective: Objective, runs: int) -> str | None:
     """A counterexample to optimal substructure, as text; None if none is found.
 
     The vectors are the same every time: small whole numbers, for ties, and fractions.
     """
-    for one, other, more in _drawn(runs, trials):
+    for one, other, more in _drawn(runs):
         if any(part != part for part in objective.rank(one)):
             return f"{_shown(one)} has no rank"
         better, worse = sorted((one, other), key=objective.rank)
@@ -165,22 +166,22 @@ def find_fault(objective: Objective, runs: int, trials: int = 2000) -> str | Non
 
 
 @lru_cache(maxsize=16)
-def _drawn(runs: int, trials: int) -> tuple[tuple[Vector, Vector, Vector], ...]:
+def _drawn(runs: int) -> tuple[tuple[Vector, Vector, Vector], ...]:
     rng = random.Random(7)
 
     def draw() -> Vector:
         return tuple(rng.choice((0.0, 1.0, rng.uniform(0, 10))) for _ in range(runs))
 
-    return tuple((draw(), draw(), draw()) for _ in range(trials))
+    return tuple((draw(), draw(), draw()) for _ in range(TRIALS))
 
 
 def _shown(cost: Vector) -> str:
     return f"({', '.join(f'{c:.3g}' for c in cost)})"
 
 
-def _clearly_greater(one: Rank, other: Rank, slack: float = 1e-9) -> bool:
+def _clearly_greater(one: Rank, other: Rank) -> bool:
     for a, b in zip(one, other, strict=True):
-        if abs(a - b) > slack * max(1.0, abs(a), abs(b)):
+        if abs(a - b) > SLACK * max(1.0, abs(a), abs(b)):
             return a > b
     return False
 

@@ -29,7 +29,6 @@ class Sharing:
     """Shares nodes of a chooser's space, the most valuable first."""
 
     chooser: Chooser
-    most_work: int = MOST_WORK
     trials: int = 0
 
     def run(self) -> None:
@@ -37,7 +36,7 @@ class Sharing:
         chooser = self.chooser
         self._settle()
         waiting: list[tuple[Cost, int]] = []
-        for number in self.candidates()[: self.most_work // max(1, len(chooser.space))]:
+        for number in self.candidates()[: MOST_WORK // max(1, len(chooser.space))]:
             after = self._tried(number)
             if clearly_less(after, chooser.total):
                 waiting.append((after, number))
@@ -124,10 +123,11 @@ class Sharing:
 
     def share_unsettled(self) -> None:
         """Shares all nodes that are read twice and may differ if computed twice, at any cost."""
-        chooser = self.chooser
+        chooser, space = self.chooser, self.chooser.space
         for _ in range(MOST_ROUNDS):
             twice = {number for number, times in chooser.used()[0].items() if times > 1} - chooser.shared
-            unsettled = [number for number in sorted(twice) if chooser.space.is_unsettled(number)]
+            nodes = [(number, space[number]) for number in sorted(twice)]
+            unsettled = [n for n, node in nodes if node.ways and space.memo[node.key[0].form.group].unstable]
             if not unsettled:
                 return
             for number in unsettled:

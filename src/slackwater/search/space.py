@@ -120,11 +120,6 @@ class Space:
     def __len__(self) -> int:
         return len(self.nodes)
 
-    def is_unsettled(self, number: int) -> bool:
-        """Whether two computations of a node may differ."""
-        node = self.nodes[number]
-        return bool(node.ways and self.memo[node.key[0].form.group].unstable)
-
     def first_run(self, cell: Cell) -> int:
         """The earliest run to plan at which a cell's data has arrived."""
         return max(cell.first_run, self.scope.first)

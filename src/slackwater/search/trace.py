@@ -27,6 +27,3 @@ class Trace:
 
     def fired(self, rule: str, target: GroupId | Form, found: Iterable[Relation]) -> None:
         self.firings.append(Firing(rule, target, tuple(found)))
-
-    def rules(self) -> frozenset[str]:
-        return frozenset(firing.rule for firing in self.firings)

@@ -47,12 +47,3 @@ class ChangingTables:
 def restricted(mask: Mask, to: Mask) -> Mask:
     """A version seen from a relation that reads fewer tables."""
     return Mask(mask & to)
-
-
-def singles(mask: Mask) -> Iterator[Mask]:
-    """The tables of a version, each alone, in order."""
-    rest = int(mask)
-    while rest:
-        low = rest & -rest
-        yield Mask(low)
-        rest ^= low

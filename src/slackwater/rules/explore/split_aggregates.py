@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from slackwater.algebra.predicates import equality_sides
-from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, JoinKind, Project, Relation, Union
+from slackwater.algebra.relation import Aggregate, AggregateCall, Join, JoinKind, Project, Relation, Union
 from slackwater.algebra.scalar import Scalar, call, conjunction, conjuncts, literal, reference, typed
 from slackwater.algebra.schema import Column
 from slackwater.rules.declare import explores
 from slackwater.rules.match import Match
+from slackwater.rules.normalize.filters import filtered
 from slackwater.rules.rewrite.shapes import derived
 from slackwater.time.forms import GroupLeaf
 
@@ -106,15 +107,14 @@ def aggregate_before_outer_join(match: Match, node: Aggregate) -> Iterator[Relat
         key for key in keys if key is not None
     ):
         return
-    met, own = met_by(join)
+    met = met_by(join)
     calls = [(c, measure.map(lambda s: s.substitute(meanings))) for c, measure in node.calls]
     if met is None or not all(is_padded_to_null(measure, right) for _, measure in calls):
         return
-    rows = Filter(right, conjunction(own)) if own else right
+    keys_met, rows, equal = met
     beside = f"beside {join.condition.text}"
     parts = [(derived(c, beside, measure.type, "early"), measure) for c, measure in calls]
-    grouped = Aggregate(rows, met, tuple(parts))
-    equal = conjunction(p for p in conjuncts(join.condition) if p not in own)
+    grouped = Aggregate(rows, keys_met, tuple(parts))
     items: list[tuple[Column, Scalar]] = [
         (k, reference(c)) for k, c in zip(node.keys, keys, strict=True) if c is not None
     ]
@@ -126,22 +126,23 @@ def aggregate_before_outer_join(match: Match, node: Aggregate) -> Iterator[Relat
     yield Project(Join(JoinKind.LEFT, left, grouped, equal), tuple(items))
 
 
-def met_by(join: Join) -> tuple[tuple[Column, ...] | None, tuple[Scalar, ...]]:
-    """The right columns in equalities with the left side, and the conditions on the right side alone."""
+def met_by(join: Join) -> tuple[tuple[Column, ...], Relation, Scalar] | None:
+    """The right columns in equalities with the left side, the right rows that can meet any, and the equalities.
+
+    Conditions on the right side alone are a filter of its rows. None if there are others.
+    """
     theirs = frozenset(join.right.columns)
     met: dict[Column, None] = {}
-    own: list[Scalar] = []
-    for part in conjuncts(join.condition):
-        if part.columns <= theirs and not part.is_random:
-            own.append(part)
-            continue
+    own = [part for part in conjuncts(join.condition) if part.columns <= theirs and not part.is_random]
+    equal = [part for part in conjuncts(join.condition) if part not in own]
+    for part in equal:
         sides = equality_sides(part)
         pairs = (sides, sides[::-1]) if sides is not None else ()
         columns = [one.column for one, other in pairs if one.column in theirs and not other.columns & theirs]
         if len(columns) != 1 or columns[0] is None:
-            return None, ()
+            return None
         met[columns[0]] = None
-    return (tuple(met) or None), tuple(own)
+    return (tuple(met), filtered(join.right, own), conjunction(equal)) if met else None
 
 
 def is_padded_to_null(measure: AggregateCall, right: Relation) -> bool:

@@ -8,7 +8,6 @@ kept from run to run without reading the matched rows.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from slackwater.algebra.predicates import equality_sides
 from slackwater.algebra.relation import Filter, Join, JoinKind, Project, Relation
@@ -23,33 +22,29 @@ from slackwater.rules.signed import negated, padded
 from slackwater.time.forms import Form, GroupLeaf, Kind
 from slackwater.time.version import OLD
 
-
-@dataclass(frozen=True)
-class _Keyed:
-    """A side whose join columns are a key, traced down to its source, and the condition with the other side."""
-
-    origin: GroupLeaf
-    pairs: tuple[tuple[Scalar, Column], ...]
-
-    def waiting(self, goal: Goal, others: GroupLeaf) -> GroupLeaf:
-        """The unmatched rows of the other side."""
-        keys = tuple(dict.fromkeys(column for _, column in self.pairs))
-        source = Project(self.origin, tuple((column, reference(column)) for column in keys))
-        met = conjunction(equality(value, reference(column)) for value, column in self.pairs)
-        return goal.group_of(Join(JoinKind.ANTI, others, source, met))
+Pairs = tuple[tuple[Scalar, Column], ...]
+"""Values of one side of a join, and the columns of the other side that must be equal to them."""
 
 
-def _keyed(goal: Goal, side: GroupLeaf, others: GroupLeaf, condition: Scalar) -> _Keyed | None:
-    """The keyed side, if it only grows and each row of the other side has at most one partner in it."""
+def _still_waiting(goal: Goal, side: GroupLeaf, others: GroupLeaf, condition: Scalar) -> Form | None:
+    """The unmatched rows of the other side as of the previous run, to be loaded from a state.
+
+    None if a side can do more than grow, or a row of the other side can have several partners in it. The key is traced
+    down to its source.
+    """
     if goal.retracts(side) or not goal.moves(side):
         return None
-    pairs = tuple(_pairs(side, others, condition))
-    origin = side
+    origin, pairs = side, tuple(_pairs(side, others, condition))
     while (below := _below(goal, origin, pairs)) is not None:
         origin, pairs = below
-    unique = goal.memo[origin.group].properties.is_unique(column for _, column in pairs)
-    apart = not {column for _, column in pairs} & set(others.columns)
-    return _Keyed(origin, pairs) if unique and apart and not goal.retracts(origin) else None
+    keys = tuple(dict.fromkeys(column for _, column in pairs))
+    unique = goal.memo[origin.group].properties.is_unique(keys)
+    if not unique or set(keys) & set(others.columns) or goal.retracts(origin):
+        return None
+    source = Project(origin, tuple((column, reference(column)) for column in keys))
+    met = conjunction(equality(value, reference(column)) for value, column in pairs)
+    waiting = goal.old(goal.group_of(Join(JoinKind.ANTI, others, source, met)))
+    return waiting if waiting.until == OLD else None
 
 
 def _pairs(side: GroupLeaf, others: GroupLeaf, condition: Scalar) -> Iterator[tuple[Scalar, Column]]:
@@ -63,9 +58,7 @@ def _pairs(side: GroupLeaf, others: GroupLeaf, condition: Scalar) -> Iterator[tu
                 yield other, column
 
 
-def _below(
-    goal: Goal, leaf: GroupLeaf, pairs: tuple[tuple[Scalar, Column], ...]
-) -> tuple[GroupLeaf, tuple[tuple[Scalar, Column], ...]] | None:
+def _below(goal: Goal, leaf: GroupLeaf, pairs: Pairs) -> tuple[GroupLeaf, Pairs] | None:
     """The input of the side's operator, if what the operator drops or adds never changes."""
     match goal.memo[leaf.group].expressions[0]:
         case Filter(input=GroupLeaf() as source, predicate=predicate) if not predicate.is_random:
@@ -83,13 +76,6 @@ def _below(
             return None
         case _:
             return None
-
-
-def _still_waiting(goal: Goal, side: GroupLeaf, others: GroupLeaf, condition: Scalar) -> Form | None:
-    """The unmatched rows as of the previous run, to be loaded from a state."""
-    keyed = _keyed(goal, side, others, condition)
-    waiting = goal.old(keyed.waiting(goal, others)) if keyed is not None else None
-    return waiting if waiting is not None and waiting.until == OLD else None
 
 
 @generates(Kind.SNAPSHOT, of=Join, methods=("maintain",))

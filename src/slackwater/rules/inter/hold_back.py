@@ -10,18 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from slackwater.algebra.relation import (
-    Aggregate,
-    Expand,
-    Filter,
-    Generate,
-    Join,
-    JoinKind,
-    Project,
-    Relation,
-    Scan,
-    Union,
-)
+from slackwater.algebra.relation import Aggregate, Expand, Filter, Generate, Join, JoinKind, Project, Relation, Union
 from slackwater.rules.declare import relates
 from slackwater.rules.goal import Goal, leaf_of
 from slackwater.rules.rule import Found
@@ -32,16 +21,15 @@ METHOD = ("hold-back",)
 
 
 @relates(Kind.SNAPSHOT, methods=METHOD)
-def complete_positive_part(goal: Goal, node: Relation) -> Iterator[Found]:
+def complete_positive_part(goal: Goal, _: Relation) -> Iterator[Found]:
     """Q'  =  Qᴾ + Δᴾ Q      Qᴾ: the old part that nothing retracts
 
     Early runs maintain Qᴾ, which only grows; the run that delivers adds the completion. Not if Qᴾ is empty, or all of
     Q, for which the delta does the same.                                                  [Tempura §4.2, Eq. 3]
     """
     part = goal.positive(goal.group.leaf)
-    if isinstance(node, Scan) or not goal.is_whole_step or part is None or part.group == goal.form.group:
-        return
-    yield [goal.old(part), goal.completion(goal.group.leaf)]
+    if goal.is_whole_step and part is not None and part.group != goal.form.group:
+        yield [goal.old(part), goal.completion(goal.group.leaf)]
 
 
 @relates(Kind.SNAPSHOT, of=Aggregate, partial=True, methods=METHOD)

@@ -13,23 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from slackwater.algebra.normal_form import BLOCK_JOINS, Block, Term, is_part_of_block
-from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, JoinKind, Project, Relation
-from slackwater.algebra.scalar import (
-    Scalar,
-    conjunction,
-    disjunction,
-    greater,
-    is_not_null,
-    is_null,
-    literal,
-    reference,
-)
+from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Project, Relation
+from slackwater.algebra.scalar import Scalar, conjunction, disjunction, is_not_null, is_null, reference
 from slackwater.algebra.schema import Column
-from slackwater.algebra.types import BIGINT
 from slackwater.memo.memo import Memo
 from slackwater.rules.declare import relates
 from slackwater.rules.goal import Goal, leaf_of
-from slackwater.rules.intra.merges import TIMES
+from slackwater.rules.intra.merges import remaining
 from slackwater.rules.rule import Found
 from slackwater.rules.signed import all_of, distinct_keys, keeping, negated, padded, plain, twin, weighted
 from slackwater.time.forms import WEIGHT, Form, GroupId, GroupLeaf, Kind
@@ -103,9 +93,7 @@ class _Term:
 
     def _occurring(self, parts: Sequence[Relation]) -> Relation:
         """The keys of rows with a positive total weight, as twin columns."""
-        rows = all_of((*self.key, WEIGHT), parts)
-        counted = Aggregate(rows, self.key, ((TIMES, AggregateCall("sum", (reference(WEIGHT),), BIGINT)),))
-        alive = Filter(counted, greater(reference(TIMES), literal(0)))
+        alive = remaining(all_of((*self.key, WEIGHT), parts), self.key)
         return Project(alive, tuple((twin(c), reference(c)) for c in self.key))
 
 

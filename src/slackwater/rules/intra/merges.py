@@ -20,10 +20,15 @@ TIMES = Column(ColumnId("#sum"), "times", t.BIGINT)
 COPY = Column(ColumnId("#copy"), "copy_number", t.BIGINT)
 
 
-def consolidated(rows: Relation, columns: tuple[Column, ...], *, unique: bool) -> Relation:
-    """Signed rows as plain ones: the weights of equal rows are summed, and each row is repeated that often."""
+def remaining(rows: Relation, columns: tuple[Column, ...]) -> Relation:
+    """The rows that are left of signed ones: the weights of equal rows are summed, and are more than zero."""
     summed = Aggregate(rows, columns, ((TIMES, AggregateCall("sum", (reference(WEIGHT),), t.BIGINT)),))
-    alive: Relation = Filter(summed, greater(reference(TIMES), literal(0)))
+    return Filter(summed, greater(reference(TIMES), literal(0)))
+
+
+def consolidated(rows: Relation, columns: tuple[Column, ...], *, unique: bool) -> Relation:
+    """Signed rows as plain ones: each row that is left is repeated as often as its weights say."""
+    alive = remaining(rows, columns)
     if not unique:
         numbers = call("explode", call("sequence", cast(literal(1), t.BIGINT), cast(reference(TIMES), t.BIGINT)))
         alive = Generate(alive, numbers, (COPY,))

@@ -17,17 +17,18 @@ from slackwater.rules.goal import Goal, leaf_of
 from slackwater.rules.intra.merges import merged, merged_partials
 from slackwater.rules.rule import Found
 from slackwater.time.forms import GroupLeaf, Kind
-from slackwater.time.version import OLD, Mask, singles
+from slackwater.time.version import OLD, Mask
 
 METHODS = ("outer-join-view", "higher-order")
 
 
 def _staircase(since: Mask, until: Mask) -> Iterator[tuple[Mask, Mask]]:
     """The steps from one version to another by single tables, in the order of the tables' numbers."""
-    reached = since
-    for table in singles(Mask(since ^ until)):
-        yield reached, Mask(reached | table)
-        reached = Mask(reached | table)
+    left = since ^ until
+    while left:
+        table = left & -left
+        yield since, Mask(since | table)
+        since, left = Mask(since | table), left ^ table
 
 
 def _before(goal: Goal) -> Iterator[Mask]:

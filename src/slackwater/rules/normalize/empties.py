@@ -10,10 +10,6 @@ from slackwater.rules.match import Written
 from slackwater.rules.signed import padded
 
 
-def _nothing(relation: Relation) -> Relation:
-    return Values(relation.columns, ())
-
-
 @normalizes(Relation, over=Values)
 def propagate_empty(_: Written, relation: Relation) -> Relation | None:
     """op(∅)  =  ∅      for σ, π, keyed γ, ω, limit and row copies; for ⋈ with an empty side, ⋉ and ▷ of nothing
@@ -29,13 +25,13 @@ def propagate_empty(_: Written, relation: Relation) -> Relation | None:
         case Aggregate() if relation.is_global:
             return None
         case _:
-            return _nothing(relation) if relation.inputs[0].is_empty else None
+            return Values(relation.columns, ()) if relation.inputs[0].is_empty else None
 
 
 def _empty_join(join: Join) -> Relation | None:
     left, right = join.left.is_empty, join.right.is_empty
     if (left and (right or join.kind is not JoinKind.FULL)) or (right and join.kind in (JoinKind.INNER, JoinKind.SEMI)):
-        return _nothing(join)
+        return Values(join.columns, ())
     if right:
         return join.left if join.kind is JoinKind.ANTI else padded(join.left, join.right.columns)
     return padded(join.right, join.left.columns) if left else None
@@ -47,7 +43,7 @@ def _without_empty_branches(union: Union) -> Relation | None:
     if len(kept) == len(union.branches) or union.exact != frozenset(union.names):
         return None
     if not kept:
-        return _nothing(union)
+        return Values(union.columns, ())
     if len(kept) == 1:
         return Project(union.branches[kept[0]], union.named(kept[0]))
     return replace(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from slackwater.algebra.properties import Columns
 from slackwater.algebra.relation import (
     Aggregate,
     AggregateCall,
@@ -26,8 +27,6 @@ from slackwater.algebra.relation import (
 )
 from slackwater.algebra.schema import Column
 from slackwater.rules.signed import keeping
-
-Columns = frozenset[Column]
 
 
 def prune(query: Query) -> Query:

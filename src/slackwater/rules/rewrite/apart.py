@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from slackwater.algebra.arrival_keys import together
 from slackwater.algebra.fold import Padded, padded_value
 from slackwater.algebra.nullability import never_null
-from slackwater.algebra.properties import matched_columns, properties
+from slackwater.algebra.properties import Columns, matched_columns, properties
 from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, JoinKind, Project, Relation
 from slackwater.algebra.scalar import (
     Scalar,
@@ -38,7 +38,6 @@ MOST_PARTS = 6
 
 _SKIPS_NULLS = frozenset(("sum", "count", "min", "max", "avg"))
 
-Columns = frozenset[Column]
 NamedCall = tuple[Column, AggregateCall]
 
 

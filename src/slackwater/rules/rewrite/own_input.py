@@ -12,16 +12,7 @@ from dataclasses import dataclass
 
 from slackwater.algebra.predicates import column_equality
 from slackwater.algebra.properties import properties
-from slackwater.algebra.relation import (
-    Aggregate,
-    AggregateCall,
-    Join,
-    JoinKind,
-    Project,
-    Relation,
-    Window,
-    WindowCall,
-)
+from slackwater.algebra.relation import Aggregate, AggregateCall, Join, JoinKind, Project, Relation, Window, WindowCall
 from slackwater.algebra.scalar import Scalar, call, conjunction, equality, reference
 from slackwater.algebra.schema import Column
 from slackwater.rules.declare import rewrites

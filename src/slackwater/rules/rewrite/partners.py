@@ -16,7 +16,7 @@ from slackwater.algebra.fold import fold
 from slackwater.algebra.nullability import strict_columns
 from slackwater.algebra.predicates import is_null_test
 from slackwater.algebra.properties import properties
-from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, JoinKind, Project, Relation
+from slackwater.algebra.relation import Aggregate, AggregateCall, Join, JoinKind, Project, Relation
 from slackwater.algebra.scalar import (
     NULL,
     Scalar,
@@ -56,9 +56,10 @@ def add_up_partners_before_outer_join(_: Match, node: Aggregate) -> Iterator[Rel
     which subtracting a sum is not exact.                                       [Yan & Larson 95, Ahmad et al. 2012]
     """
     join, meant = _join_below(node)
-    met, own = met_by(join) if join is not None else (None, ())
-    if join is None or met is None or not node.calls or properties(join.right).is_unique(met):
+    found = met_by(join) if join is not None else None
+    if join is None or found is None or not node.calls or properties(join.right).is_unique(found[0]):
         return
+    met, rows, equal = found
     named = [(key, meant.get(key, reference(key)).column) for key in node.keys]
     keys = {c: key for key, c in named if c is not None and (c in join.left.columns or c in met)}
     calls = [(column, measure.map(lambda s: s.substitute(meant))) for column, measure in node.calls]
@@ -69,8 +70,6 @@ def add_up_partners_before_outer_join(_: Match, node: Aggregate) -> Iterator[Rel
     sums = [(c, measure.type, value) for c, measure in calls if (value := partners.sum_of(measure)) is not None]
     if len(sums) < len(calls):
         return
-    rows = Filter(join.right, conjunction(own)) if own else join.right
-    equal = conjunction(part for part in conjuncts(join.condition) if part not in own)
     met_sums = Join(JoinKind.LEFT, join.left, Aggregate(rows, met, tuple(partners.calls.items())), equal)
     by_row = {column: derived(column, "over partners", kind) for column, kind, _ in sums}
     whole = {column: derived(column, "over all", kind) for column, kind, _ in sums}
