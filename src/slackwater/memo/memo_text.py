@@ -84,11 +84,6 @@ def show_expression(expression: Relation) -> str:
     return operator(expression, brief=True) + (f" [{', '.join(below)}]" if below else "")
 
 
-def found_expression(memo: Memo, tree: Relation) -> str:
-    """An expression over forms or groups as algebra, without parentheses around the whole."""
-    return _unwrapped(formula(memo, tree))
-
-
 def form_name(memo: Memo, form: Form) -> str:
     """`ΔG2`, `G2@new`, `γ°G2@{sales}` …"""
     group = memo[form.group]
@@ -109,8 +104,8 @@ def _version(memo: Memo, mask: Mask, tables: Mask) -> str:
     return "{" + ", ".join(memo.tables.tables(mask)) + "}" if mask else "old"
 
 
-def formula(memo: Memo, tree: Relation) -> str:
-    """An expression over forms, as algebra on one line."""
+def found_expression(memo: Memo, tree: Relation) -> str:
+    """An expression over forms or groups as algebra, without parentheses around the whole."""
 
     def of(node: Relation) -> str:
         match node:
@@ -127,14 +122,11 @@ def formula(memo: Memo, tree: Relation) -> str:
             case _ if not node.inputs:
                 return "∅" if node.is_empty else "values"
             case _:
-                return f"{_word(node)}({_unwrapped(of(node.inputs[0]))})"
+                is_distinct = isinstance(node, Aggregate) and node.is_distinct
+                word = "δ" if is_distinct else _WORDS.get(type(node), type(node).__name__.lower())
+                return f"{word}({_unwrapped(of(node.inputs[0]))})"
 
-    return of(tree)
-
-
-def _word(node: Relation) -> str:
-    is_distinct = isinstance(node, Aggregate) and node.is_distinct
-    return "δ" if is_distinct else _WORDS.get(type(node), type(node).__name__.lower())
+    return _unwrapped(of(tree))
 
 
 def _projected(node: Project, inner: str) -> str:

@@ -91,12 +91,10 @@ class Cells:
             return False
         if cell.interval == 1 and all(self._has_nothing(form.group, end) for end in (form.since, form.until)):
             return True
+        if not self.exact or form.partial:
+            return False
         moving = self.memo.tables.tables(Mask(form.since ^ form.until))
-        return (
-            self.exact
-            and not form.partial
-            and all(not self.sizes.table(name).change(cell.interval).changes for name in moving)
-        )
+        return not any(self.sizes.table(name).change(cell.interval).changes for name in moving)
 
     def _has_nothing(self, group: GroupId, arrived: Mask) -> bool:
         """Whether a relation has no rows as long as only some changing tables have any."""

@@ -146,7 +146,8 @@ class Space:
         self._numbers[key] = -1
         earlier = tuple(n for e in self.earlier_runs(cell, run) if (n := self._visit(cell, e)) is not None)
         at_hand = self.cells.is_at_hand(cell)
-        too_late = self._is_too_late(cell, run)
+        # In a long schedule, a late run can only load what changes; static cells can always be computed.
+        too_late = cell.interval > 0 and run - self.first_run(cell) > self.lag and not at_hand
         ways = () if too_late else tuple(self._ways(cell, run))
         if not ways and not at_hand and not (too_late and earlier):
             self._numbers[key] = None
@@ -161,10 +162,6 @@ class Space:
         for source in dict.fromkeys(source for way in ways for source in way.inputs):
             self.nodes[source].readers.append(number)
         return number
-
-    def _is_too_late(self, cell: Cell, run: int) -> bool:
-        """Whether a cell can only be loaded at a run of a long schedule; static cells can always be computed."""
-        return cell.interval > 0 and run - self.first_run(cell) > self.lag and not self.cells.is_at_hand(cell)
 
     def _add(self, key: Key, node: Node) -> int:
         self.nodes.append(node)

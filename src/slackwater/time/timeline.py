@@ -90,15 +90,12 @@ def _check_clock(names: tuple[str, ...]) -> None:
         other = next(name for name in names if minutes(name) is None)
         hint = "write every run as a time such as 14:00, or none"
         raise UserError(f"the schedule mixes clock times, {times[0]}, with names, {other}", hint=hint)
-    if len({minutes(name) for name in times}) < len(times):
-        twice = next(b for a, b in pairwise(sorted(times, key=_minutes)) if minutes(a) == minutes(b))
-        raise UserError(f"the schedule has {twice} twice")
-    if times != sorted(times, key=_minutes):
+    ordered = sorted(times, key=lambda time: minutes(time) or 0)
+    for one, other in pairwise(ordered):
+        if minutes(one) == minutes(other):
+            raise UserError(f"the schedule has {other} twice")
+    if times != ordered:
         raise UserError(f"the schedule is not in order: {', '.join(names)}", hint="write the runs from early to late")
-
-
-def _minutes(time: str) -> int:
-    return minutes(time) or 0
 
 
 def _delivering(times: tuple[str, ...], deliver: str | Iterable[str | int]) -> frozenset[int]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from slackwater.algebra.arrival_keys import together
 from slackwater.algebra.fold import Padded, padded_value
 from slackwater.algebra.nullability import never_null
-from slackwater.algebra.properties import Columns, matched_columns, properties
+from slackwater.algebra.properties import matched_columns, properties
 from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, JoinKind, Project, Relation
 from slackwater.algebra.scalar import (
     Scalar,
@@ -38,12 +38,19 @@ MOST_PARTS = 6
 
 _SKIPS_NULLS = frozenset(("sum", "count", "min", "max", "avg"))
 
+Columns = frozenset[Column]
 NamedCall = tuple[Column, AggregateCall]
 
 
-def _optional(side: Join) -> Columns:
-    """The columns of the right side of a left join that leaves every left row as it is, and once."""
-    return frozenset(side.right.columns)
+@dataclass(frozen=True)
+class OptionalSide:
+    """The right side of a left join that leaves every left row as it is, and once: it can be left out, or changed."""
+
+    join: Join
+
+    @property
+    def columns(self) -> Columns:
+        return frozenset(self.join.right.columns)
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,7 @@ class Spine:
 
     top: Relation
 
-    def sides(self) -> list[Join]:
+    def sides(self) -> list[OptionalSide]:
         """Those whose right side has at most one row for each left row and may change the rows of old ones.
 
         A right side that is static, or arrives together with the left rows, costs little where it is.
@@ -63,34 +70,38 @@ class Spine:
             if isinstance(base, Join):
                 joins.append(base)
             base = base.inputs[0]
-        return [join for join in joins if _may_change_old_rows(join, base)]
+        return [OptionalSide(join) for join in joins if _changes_old_rows(join, base) and _has_one_partner(join)]
 
-    def read(self, scalar: Scalar, side: Join) -> Scalar | None:
+    def read(self, scalar: Scalar, side: OptionalSide) -> Scalar | None:
         """An expression over the top in terms of the columns at a side; None if a filter between them reads it."""
         node, value = self.top, scalar
-        while node is not side:
+        while node is not side.join:
             if isinstance(node, Project):
                 value = value.substitute(node.definitions)
-            elif _asked(node) & _optional(side):
+            elif _asked(node) & side.columns:
                 return None
             node = node.inputs[0]
         return value
 
-    def matched(self, side: Join) -> Relation:
+    def matched(self, side: OptionalSide) -> Relation:
         """The top with an inner join in place of a side's left join."""
 
         def changed(node: Relation) -> Relation:
-            if node is side:
-                return replace(side, kind=JoinKind.INNER)
+            if node is side.join:
+                return replace(side.join, kind=JoinKind.INNER)
             return node.with_inputs(changed(node.inputs[0]), *node.inputs[1:])
 
         return changed(self.top)
 
 
-def _may_change_old_rows(join: Join, base: Relation) -> bool:
+def _changes_old_rows(join: Join, base: Relation) -> bool:
     right = properties(join.right)
-    alike = right.grows and together(join, properties(base).arrives_by, right.arrives_by)
-    return bool(right.changing_tables) and not alike and right.is_unique(matched_columns(join, join.right))
+    alike = together(join, properties(base).arrives_by, right.arrives_by)
+    return bool(right.changing_tables) and not (right.grows and alike)
+
+
+def _has_one_partner(join: Join) -> bool:
+    return properties(join.right).is_unique(matched_columns(join, join.right))
 
 
 def _asked(node: Relation) -> Columns:
@@ -108,10 +119,10 @@ def _asked(node: Relation) -> Columns:
 class CallGroup:
     """Calls that read the same sides, and the same distinct values."""
 
-    sides: tuple[Join, ...]
+    sides: tuple[OptionalSide, ...]
     calls: tuple[NamedCall, ...]
 
-    def ignored_padding(self, spine: Spine) -> Join | None:
+    def ignored_padding(self, spine: Spine) -> OptionalSide | None:
         """The only side of the part, if no call is affected by rows without a partner there."""
         if len(self.sides) != 1 or any(measure.distinct for _, measure in self.calls):
             return None
@@ -119,12 +130,12 @@ class CallGroup:
         return side if all(_neutral(measure, spine, side) is not None for _, measure in self.calls) else None
 
 
-def _neutral(measure: AggregateCall, spine: Spine, side: Join) -> Padded | None:
+def _neutral(measure: AggregateCall, spine: Spine, side: OptionalSide) -> Padded | None:
     """What a call adds for rows without a partner: NULL, which is skipped, or 0 to a sum; None if anything else."""
     if measure.function not in _SKIPS_NULLS or measure.filter is not None or len(measure.arguments) != 1:
         return None
     value = spine.read(measure.arguments[0], side)
-    padded = Padded.ANY if value is None else padded_value(value, _optional(side))
+    padded = Padded.ANY if value is None else padded_value(value, side.columns)
     if padded is Padded.NULL or (padded is Padded.ZERO and measure.function == "sum"):
         return padded
     return None
@@ -135,10 +146,10 @@ def _parts(node: Aggregate, spine: Spine) -> list[CallGroup] | None:
     sides = spine.sides()
     distinct = {measure.arguments for _, measure in node.calls if measure.distinct}
     together = may_go_early(tuple(named for named in node.calls if not named[1].distinct)) and len(distinct) == 1
-    parts: dict[tuple[tuple[Join, ...], object], list[NamedCall]] = {}
+    parts: dict[tuple[tuple[OptionalSide, ...], object], list[NamedCall]] = {}
     for side in sides:
         values = [spine.read(reference(key), side) for key in node.keys]
-        if any(value is None or value.columns & _optional(side) for value in values):
+        if any(value is None or value.columns & side.columns for value in values):
             return None
     for column, measure in node.calls:
         read = tuple(side for side in sides if _reads(measure, spine, side))
@@ -147,9 +158,9 @@ def _parts(node: Aggregate, spine: Spine) -> list[CallGroup] | None:
     return [CallGroup(read, tuple(calls)) for (read, _), calls in parts.items()]
 
 
-def _reads(measure: AggregateCall, spine: Spine, side: Join) -> bool:
+def _reads(measure: AggregateCall, spine: Spine, side: OptionalSide) -> bool:
     values = [spine.read(scalar, side) for scalar in measure.scalars]
-    return any(value is None or bool(value.columns & _optional(side)) for value in values)
+    return any(value is None or bool(value.columns & side.columns) for value in values)
 
 
 @rewrites(Aggregate)
@@ -159,7 +170,7 @@ def aggregates_apart(_: Match, node: Aggregate) -> Iterator[Relation]:
     Each call is computed over the joins that it reads; calls over different distinct values are apart too. If g skips
     rows without a partner, γk(f x)(L) ⟕k γk(g y)(L ⋈ R). Not without keys, nor if all calls read the same.
     """
-    if not node.keys or any(key.type.is_floating for key in node.keys) or any(s.is_random for s in node.scalars):
+    if not node.keys or any(key.type.is_floating for key in node.keys) or any(_is_random(c) for _, c in node.calls):
         return
     spine = Spine(node.input)
     parts = _parts(node, spine)
@@ -190,6 +201,10 @@ def _counted(node: Aggregate, which: str) -> NamedCall:
     return replace(column, name="row_count"), AggregateCall("count", (), BIGINT)
 
 
+def _is_random(measure: AggregateCall) -> bool:
+    return any(scalar.is_random for scalar in measure.scalars)
+
+
 def _met(left: Relation, keys: Sequence[Column], right: Aggregate, *, inner: bool) -> Relation:
     """Two aggregates by the same keys, joined by them; NULLs are groups too."""
     twins = {key: derived(key, f"apart {right.calls[0][0].id}") for key in keys}
@@ -199,7 +214,7 @@ def _met(left: Relation, keys: Sequence[Column], right: Aggregate, *, inner: boo
     return Join(JoinKind.INNER if inner else JoinKind.LEFT, left, renamed, same)
 
 
-def _with_padding(named: NamedCall, spine: Spine, side: Join, unmet: Scalar) -> Scalar:
+def _with_padding(named: NamedCall, spine: Spine, side: OptionalSide, unmet: Scalar) -> Scalar:
     """The value of a call for all groups, from that of rows with partners; `unmet` if the group has others too."""
     column, measure = named
     value = reference(column)
