@@ -29,7 +29,8 @@ from slackwater.cli.bench_gallery import GalleryReport
 from slackwater.cli.main import DONE, FAILED, main
 from slackwater.compile.views import ADDING, CHANGE_TYPE
 from slackwater.errors import UserError
-from slackwater.job.file.sections import Changes, Check, Format, Refresh
+from slackwater.job.file.file_format import Format
+from slackwater.job.file.sections import Changes, Check, Refresh
 from slackwater.simulation.tables import spark_type
 from slackwater.spark.session import Session
 from slackwater.sql.bind import bind

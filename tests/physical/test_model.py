@@ -15,7 +15,7 @@ from slackwater.physical.machine import BroadcastLimit
 from slackwater.physical.model import EngineCost
 from slackwater.physical.operators import Resources
 from slackwater.physical.rates import Prices
-from slackwater.rows.estimate import ArrivalCluster, Estimate, Rows, Spread
+from slackwater.rows.estimate import ArrivalCluster, Estimate, Rows, SourceRecords, Spread
 from slackwater.rows.width import type_width, width_of
 from slackwater.rules.intra.merges import consolidated
 from slackwater.rules.signed import weighted
@@ -217,3 +217,14 @@ def test_a_state_by_key_costs_twice_as_much_to_write() -> None:
     model = EngineCost(statement=0.0)
     plain, by_key = (model.write(STATE, Estimate(SIX_MILLION), partitioned=by_key) for by_key in (False, True))
     assert 1.7 < model.price(by_key) / model.price(plain) < 2.3
+
+
+def test_reading_text_and_adding_up_a_feed_cost_what_their_records_cost() -> None:
+    """Of a million records, half of which are updates: parsed if they are text, grouped by all columns if a feed."""
+    model, rows = EngineCost(), 500_000.0
+    plain, text, feed = (
+        model.load(form(STATE), Estimate(rows, records=records))
+        for records in (SourceRecords(), SourceRecords(parsed=2 * rows), SourceRecords(added_up=2 * rows))
+    )
+    assert text - plain == pytest.approx(2 * rows * model.rates.parse)
+    assert feed - plain > 2 * rows * model.rates.group

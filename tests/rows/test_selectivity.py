@@ -96,6 +96,22 @@ def test_what_a_filter_says_of_a_column_is_remembered() -> None:
         ("SELECT year(day), count(*) FROM sales GROUP BY year(day)", 4),
         ("SELECT extract(YEAR FROM day), count(*) FROM sales GROUP BY 1", 4),
         ("SELECT extract(MONTH FROM day), count(*) FROM sales GROUP BY 1", 12),
+        # dates cut to a step have a value for each step of their range, whatever is computed from it
+        ("SELECT trunc(day, 'MONTH'), count(*) FROM sales GROUP BY 1", 34),
+        ("SELECT date_trunc('WEEK', day), count(*) FROM sales GROUP BY 1", 144),
+        ("SELECT floor(unix_timestamp(cast(day AS timestamp)) / 864000), count(*) FROM sales GROUP BY 1", 101),
+        # a choice has the values of its branches
+        ("SELECT CASE WHEN id > 5 THEN item ELSE 0 END, count(*) FROM sales GROUP BY 1", 101),
+        ("SELECT coalesce(price, item), count(*) FROM sales GROUP BY 1", 600),
+        # keys of one table are independent while there are enough rows for every combination
+        ("SELECT item, CASE WHEN price > 5 THEN 1 ELSE 2 END, count(*) FROM sales GROUP BY 1, 2", 200),
+        # every partition has a first row
+        (
+            "SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY item ORDER BY id) AS n FROM sales) WHERE n = 1",
+            100,
+        ),
+        # a key decides the other columns that are equated with it
+        ("SELECT s.id FROM sales s JOIN sales t ON s.id = t.id AND s.note = t.note AND s.item = t.item", 10_000),
         # sums lie about their mean: 100 rows a group, of 1 to 10,000; hardly any sum is half again the mean
         ("SELECT item FROM sales GROUP BY item HAVING sum(id) > 700000", 0),
         ("SELECT item FROM sales GROUP BY item HAVING sum(id) > 500000", 50),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from slackwater.algebra.predicates import column_equality
 from slackwater.algebra.relation import Aggregate, Join, JoinKind, Window
-from slackwater.algebra.scalar import conjuncts, function_name
+from slackwater.algebra.scalar import conjuncts
 from slackwater.memo.group import Group
 from slackwater.memo.memo import Memo
 from slackwater.time.forms import GroupLeaf
@@ -80,7 +80,7 @@ def operator_in_words(memo: Memo, group: Group) -> str:
             by = f" by {_names(keys)}" if keys and made else ""
             return f"{what} of {relation_in_words(memo, below[0])}{by}"
         case Window(calls=windows):
-            names = list(dict.fromkeys(f"{function_name(call.function.tree)}()" for _, call in windows))
+            names = list(dict.fromkeys(f"{call.name}()" for _, call in windows))
             partition = [column for _, call in windows for column in call.partition]
             over = f" over partitions by {_names(partition)}" if partition else " over all rows"
             return f"{listed(names)}{over} of {relation_in_words(memo, below[0])}"

@@ -31,7 +31,7 @@ from slackwater.algebra.relation import (
     Values,
     Window,
 )
-from slackwater.algebra.scalar import Scalar, conjuncts, function_name
+from slackwater.algebra.scalar import Scalar, conjuncts
 from slackwater.algebra.schema import Column
 from slackwater.algebra.types import keeps_apart
 from slackwater.errors import InternalError
@@ -144,10 +144,10 @@ def _(relation: Project) -> Properties:
             dependencies.append(Dependency(frozenset(rename[c] for c in scalar.columns), frozenset((column,))))
     for twins in new_names.values():
         dependencies += [Dependency(frozenset((a,)), frozenset((b,))) for a in twins for b in twins if a != b]
-    for dependency in below.dependencies:
-        if dependency.determinant <= rename.keys() and (kept := dependency.dependent & rename.keys()):
+    for determinant in dict.fromkeys(dependency.determinant for dependency in below.dependencies):
+        if determinant <= rename.keys() and (kept := below.closure(determinant) & rename.keys() - determinant):
             dependencies.append(
-                Dependency(frozenset(rename[c] for c in dependency.determinant), frozenset(rename[c] for c in kept))
+                Dependency(frozenset(rename[c] for c in determinant), frozenset(rename[c] for c in kept))
             )
     keys = tuple(frozenset(rename[c] for c in key) for key in below.keys if key <= rename.keys())
     every = frozenset(relation.columns)
@@ -187,7 +187,7 @@ def _(relation: Join) -> Properties:
         case JoinKind.LEFT:
             safe = tuple(d for d in right.dependencies if d.determinant and d.determinant <= right.not_null)
             keys = _join_keys(relation, both_ways=False)
-            return replace(joined, keys=keys, dependencies=left.dependencies + safe)
+            return replace(joined, keys=keys, dependencies=(*left.dependencies, *safe, *_chosen_partner(relation)))
         case JoinKind.INNER:
             not_null = left.not_null | right.not_null | rejected & frozenset(relation.columns)
             dependencies = left.dependencies + right.dependencies + tuple(_equalities(relation.condition))
@@ -234,12 +234,8 @@ def _(relation: Expand) -> Properties:
 def _(relation: Window) -> Properties:
     below = properties(relation.input)
     always = ("rank", "dense_rank", "row_number", "ntile", "count", "percent_rank", "cume_dist")
-    counts = frozenset(c for c, call in relation.calls if function_name(call.function.tree) in always)
-    numbers = [
-        frozenset((*call.partition, column))
-        for column, call in relation.calls
-        if function_name(call.function.tree) == "row_number"
-    ]
+    counts = frozenset(c for c, call in relation.calls if call.name in always)
+    numbers = [frozenset((*call.partition, column)) for column, call in relation.calls if call.name == "row_number"]
     keys = _few((*below.keys, *numbers))
     dependencies = below.dependencies + tuple(Dependency(key, frozenset(relation.columns)) for key in keys)
     in_partition = in_all(below.arrives_by, [call.partition for _, call in relation.calls])
@@ -299,6 +295,18 @@ def _equalities(predicate: Scalar) -> Iterable[Dependency]:
             for value, constant in (sides, sides[::-1]):
                 if value.column and constant.is_literal and keeps_apart(value.column.type, constant.type):
                     yield Dependency(NO_COLUMNS, frozenset((value.column,)))
+
+
+def _chosen_partner(join: Join) -> Iterable[Dependency]:
+    """Left rows that agree on what the condition reads have the same partner, or none.
+
+    Not if it reads floats: 0.0 and -0.0 agree, and their texts do not.
+    """
+    asked = join.condition.columns & frozenset(join.left.columns)
+    if not asked or join.condition.is_random or any(column.type.is_floating for column in asked):
+        return
+    if properties(join.right).is_unique(matched_columns(join, join.right)):
+        yield Dependency(asked, frozenset(join.right.columns))
 
 
 def _join_keys(join: Join, *, both_ways: bool) -> tuple[Columns, ...]:

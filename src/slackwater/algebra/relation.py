@@ -17,7 +17,7 @@ from enum import StrEnum
 from functools import cache, cached_property
 from typing import Self, TypeVar
 
-from slackwater.algebra.scalar import NULL, TRUE, Scalar, case_when, literal, reference
+from slackwater.algebra.scalar import NULL, TRUE, Scalar, case_when, function_name, literal, reference
 from slackwater.algebra.schema import Column, TableSchema
 from slackwater.algebra.types import Type
 from slackwater.errors import InternalError
@@ -100,6 +100,16 @@ class WindowCall:
     @property
     def columns(self) -> frozenset[Column]:
         return self.function.columns | frozenset(self.partition) | {key.column for key in self.order}
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return function_name(self.function.tree)
+
+    @property
+    def is_rank(self) -> bool:
+        """Whether it counts the rows of a partition from the first one on."""
+        return self.name in ("row_number", "rank", "dense_rank")
 
 
 @cache

@@ -85,6 +85,10 @@ class Type:
         return self.is_integral or self.is_decimal or self.is_floating
 
     @property
+    def is_temporal(self) -> bool:
+        return self.text in ("date", "timestamp", "timestamp_ntz")
+
+    @property
     def is_string(self) -> bool:
         return self.text == "string" or self.text.startswith(("varchar(", "char("))
 

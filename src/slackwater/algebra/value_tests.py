@@ -217,12 +217,11 @@ _COMPUTE: dict[type[exp.Expr], Callable[[float, float], float]] = {
     exp.Mul: operator.mul,
     exp.Div: operator.truediv,
 }
-_TEMPORAL = ("date", "timestamp", "timestamp_ntz")
 
 
 def _placed(constant: Constant, value: Scalar) -> Constant:
     """A text compared with a date is a date."""
-    is_dated = value.column is not None and value.column.type.text in _TEMPORAL
+    is_dated = value.column is not None and value.column.type.is_temporal
     return _days(constant) if is_dated and isinstance(constant, str) else constant
 
 
@@ -266,7 +265,7 @@ def _constant(tree: exp.Expr) -> Constant | None:
 
 def constant_of(text: str, kind: Type) -> Constant:
     """A value of a type, by its text, as predicates read it."""
-    if kind.text in _TEMPORAL:
+    if kind.is_temporal:
         return _days(text)
     if kind.text == "boolean":
         return float(text.lower() == "true")

@@ -77,6 +77,8 @@ class TableStatistics:
     meets: Mapping[str, Meeting] = field(default_factory=dict)
     frequent: Mapping[str, Frequent] = field(default_factory=dict)
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
+    is_text: bool = False
+    """Whether its files are text, CSV or JSON, whose records have to be parsed."""
 
     def rows(self, run: int) -> float:
         """Rows present after a run."""
@@ -86,6 +88,10 @@ class TableStatistics:
     def total(self) -> float:
         """The most rows that are ever present."""
         return max((self.rows(run) for run in range(1, len(self.arrivals) + 1)), default=0.0)
+
+    def records(self, run: int) -> float:
+        """Records that have arrived up to a run; more than rows, if some update or delete rows."""
+        return sum(arrival.changes for arrival in self.arrivals[:run])
 
     def change(self, run: int) -> Arrival:
         return self.arrivals[run - 1] if 1 <= run <= len(self.arrivals) else Arrival(0.0)

@@ -231,9 +231,18 @@ class Machine:
     def read(self, of: Relation, rows: Estimate, *, partitioned: bool = False) -> Work:
         """Reading a source or a state; a state partitioned by key is declared as a bucketed table."""
         size = _width(of, rows) * rows.rows
-        cpu = self.rates.read * rows.rows + self.rates.read_byte * size
+        cpu = self.rates.read * rows.rows + self.rates.read_byte * size + self.rates.parse * rows.records.parsed
         fixed = self.source + (self.declaring if partitioned else 0.0)
-        return Work(Operator.LOAD, of, Resources(cpu=cpu, io=self.rates.compressed * size, fixed=fixed))
+        used = Resources(cpu=cpu, io=self.rates.compressed * size, fixed=fixed)
+        return Work(Operator.LOAD, of, used + self._adding_up(of, rows.records.added_up))
+
+    def _adding_up(self, of: Relation, records: float) -> Resources:
+        """All records of a change feed, grouped by all columns."""
+        if not records:
+            return Resources()
+        rate, width = self.rates, row_width(of)
+        cpu = (rate.group + rate.group_key_byte * width + rate.shuffle + rate.merge) * records
+        return Resources(cpu=cpu, network=width * records, fixed=self.exchanging)
 
     def write(self, of: Relation, rows: Estimate, *, partitioned: bool = False) -> Work:
         """Writing the rows of a statement; by key, they are sorted by bucket first."""

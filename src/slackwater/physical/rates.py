@@ -35,6 +35,8 @@ class Rates:
 
     read: float = 0.02
     read_byte: float = 0.0006
+    parse: float = 0.6
+    """Added for each record of a text file."""
     write: float = 0.1
     write_byte: float = 0.006
     part: float = 0.4

@@ -27,16 +27,21 @@ from slackwater.algebra.relation import (
     Union,
     Values,
     Window,
+    WindowCall,
 )
 from slackwater.algebra.schema import Column
+from slackwater.catalog.quantiles import STEPS
 from slackwater.rows.bounds import most_rows
 from slackwater.rows.estimate import Estimate, Keys, Spread, drawn
+from slackwater.rows.expression_values import spread_of
 from slackwater.rows.join_selectivity import JoinSelectivity, join_selectivity, key_values
-from slackwater.rows.selectivity import EACH, backed_off, select, spread_of
+from slackwater.rows.selectivity import EACH, backed_off, select
 from slackwater.rows.skew import moments, once_each
 from slackwater.rules.intra.merges import COPY
 
 GENERATED_ROWS = 3.0
+FIRST_RANKS = 3
+"""Ranks whose share of the rows is listed one by one."""
 
 Essential = Mapping[tuple[Column, ...], tuple[Column, ...]]
 """For each list of grouping keys, those that determine the others."""
@@ -174,19 +179,19 @@ class Estimator:
     def _(self, relation: Generate) -> Estimate:
         below = self.of(relation.input)
         times = 1.0 if relation.names == (COPY,) else GENERATED_ROWS * self.factor(relation)
-        return _extended(below, relation.names, times)
+        return _extended(below, dict.fromkeys(relation.names), times)
 
     @_of.register
     def _(self, relation: Window) -> Estimate:
-        return _extended(self.of(relation.input), (column for column, _ in relation.calls))
+        below = self.of(relation.input)
+        return _extended(below, {column: _window_spread(call, below) for column, call in relation.calls})
 
 
-def _extended(below: Estimate, columns: Iterable[Column], times: float = 1.0) -> Estimate:
-    """Each row so many times, with columns of which nothing is known."""
-    computed = frozenset(columns)
+def _extended(below: Estimate, computed: Mapping[Column, Spread | None], times: float = 1.0) -> Estimate:
+    """Each row so many times, with further columns; of most nothing is known."""
 
     def find(column: Column) -> Spread | None:
-        return None if column in computed else below.spread(column)
+        return computed[column] if column in computed else below.spread(column)
 
     return Estimate(below.rows * times, find, below.whole * times, below.keys, below.kept)
 
@@ -194,8 +199,8 @@ def _extended(below: Estimate, columns: Iterable[Column], times: float = 1.0) ->
 def group_count(keys: Iterable[Column], below: Estimate) -> float:
     """The number of groups: the key with the most values counts in full, each further one less; at most the rows.
 
-    Keys of one table have at most as many combinations as it has rows: an item has one brand, class and name. Keys of
-    different tables are independent as long as there are enough rows for every combination.
+    Keys are independent as long as there are enough rows for every combination. Others of one table depend on each
+    other, as an item has one brand, class and name; together they have at most as many combinations as it has rows.
     """
     columns = list(keys)
     if below.rows <= 0.0:
@@ -221,8 +226,9 @@ def _combinations(keys: list[Column], below: Estimate) -> Iterator[float]:
             tables.setdefault((origin[0], met[origin]), []).append(key)
             met[origin] += 1
     for some in tables.values():
-        among = below.spread(some[0]).among or math.inf
-        yield min(max(1.0, among), 1.0 / backed_off(1.0 / below.values(key) for key in some))
+        among, values = below.spread(some[0]).among or math.inf, [below.values(key) for key in some]
+        is_independent = math.prod(values) * EACH <= among
+        yield math.prod(values) if is_independent else min(max(1.0, among), 1.0 / backed_off(1.0 / n for n in values))
 
 
 def _call_spread(call: AggregateCall, below: Estimate, groups: float) -> Spread | None:
@@ -253,6 +259,18 @@ def _call_spread(call: AggregateCall, below: Estimate, groups: float) -> Spread 
             return Spread(min(spread.values, values), spread.domain, range=spread.range)
         case _:
             return None
+
+
+def _window_spread(call: WindowCall, below: Estimate) -> Spread | None:
+    """The distribution of ranks: every partition has a first row; sizes are taken to be geometric around their mean."""
+    if not call.is_rank or below.rows <= 0.0:
+        return None
+    partitions = group_count(call.partition, below) if call.partition else 1.0
+    first = min(1.0 - 1e-9, partitions / below.rows)
+    listed = tuple((float(rank + 1), first * (1.0 - first) ** rank) for rank in range(FIRST_RANKS))
+    bounds = tuple(1.0 + math.floor(math.log1p(-step / (STEPS + 1)) / math.log1p(-first)) for step in range(STEPS + 1))
+    most = max(bounds[-1], 1.0 / first)
+    return Spread(most, most, range=(1.0, most), frequent=listed, bounds=bounds)
 
 
 def _renamed(project: Project, keys: Keys) -> Keys:

@@ -99,6 +99,20 @@ Find = Callable[[Column], Spread | None]
 Keys = tuple[frozenset[Column], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class SourceRecords:
+    """The records of a source that are read to get some of its rows, beside those of a file with these rows.
+
+    Records of text files are parsed. A version of a change feed is had by adding up all its records so far.
+    """
+
+    parsed: float = 0.0
+    added_up: float = 0.0
+
+
+NO_RECORDS = SourceRecords()
+
+
 @dataclass(eq=False, slots=True)
 class Estimate:
     """The rows of a relation; of a delta also the inserts, updates and deletes.
@@ -118,6 +132,8 @@ class Estimate:
     width: float | None = None
     most: float = -1.0
     right_hit: float = 1.0
+    records: SourceRecords = NO_RECORDS
+    """Of a version or a delta of a base table."""
     _spreads: dict[Column, Spread] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:

@@ -16,7 +16,8 @@ from slackwater.algebra.relation import Join, JoinKind
 from slackwater.algebra.scalar import Scalar, conjuncts
 from slackwater.algebra.schema import Column
 from slackwater.rows.estimate import Estimate, Spread, none_of
-from slackwater.rows.selectivity import backed_off, select, spread_of
+from slackwater.rows.expression_values import spread_of
+from slackwater.rows.selectivity import backed_off, select
 from slackwater.rows.skew import pair_share
 
 UNFILTERED = 0.99
@@ -90,10 +91,20 @@ def join_selectivity(join: Join, left: Estimate, right: Estimate) -> JoinSelecti
         rest = math.prod(select(part, both).share for part in others)
     if not pairs:
         return JoinSelectivity(rest, 1.0 - none_of(rest, right.rows), 1.0 - none_of(rest, left.rows))
+    pairs = _deciding(pairs, left, right)
     equal, reach, left_unique, right_unique = _equal_pairs(pairs, left, right)
     left_hit = _hit(reach, rest, right, [other for _, other in pairs])
     right_hit = _hit(reach, rest, left, [one for one, _ in pairs])
     return JoinSelectivity(equal * rest, left_hit, right_hit, right_unique, left_unique)
+
+
+def _deciding(pairs: Pairs, left: Estimate, right: Estimate) -> Pairs:
+    """The pairs that are a key of both sides, if there are such; they determine the others."""
+    for key in left.keys:
+        chosen = [pair for pair in pairs if pair[0].column in key]
+        if 0 < len(chosen) == len(key) < len(pairs) and right.is_unique(_plain(other for _, other in chosen)):
+            return chosen
+    return pairs
 
 
 def _equal_pairs(pairs: Pairs, left: Estimate, right: Estimate) -> tuple[float, float, bool, bool]:

@@ -25,11 +25,10 @@ from slackwater.algebra.value_tests import (
     NullTest,
     Pattern,
     Sign,
-    most_values,
     read_test,
-    year_of,
 )
 from slackwater.rows.estimate import Estimate, Spread
+from slackwater.rows.expression_values import spread_of
 from slackwater.rows.skew import SELDOM, Range, members_share, pattern_share, range_share, value_share, within
 
 RANGE = 1 / 3
@@ -38,37 +37,8 @@ UNKNOWN = 1 / 4
 POSITIVE = 0.9
 PREFIX = 0.05
 CONTAINS = 0.1
-DATES_A_YEAR = 365.25
 EACH = 8.0
 """Columns are taken to be independent if there are at least this many rows per combination of values."""
-
-
-# --- expressions -----------------------------------------------------------------------------------------------------
-
-
-def spread_of(scalar: Scalar, below: Estimate) -> Spread:
-    """The distribution of an expression's values."""
-    if (column := scalar.column) is not None:
-        return below.spread(column)
-    if (most := most_values(scalar)) is not None:
-        most = max(1.0, min(most, below.rows))
-        return Spread(most, most)
-    if (dated := year_of(scalar)) is not None:
-        return _years(below.spread(dated))
-    if not scalar.columns:
-        return Spread(1.0, 1.0)
-    parts = [below.spread(c) for c in scalar.columns]
-    count = min(math.prod(p.values for p in parts), below.rows)
-    guessed = any(p.guessed for p in parts)
-    return Spread(count, max(count, math.prod(p.domain for p in parts)), max(p.nulls for p in parts), guessed=guessed)
-
-
-def _years(dates: Spread) -> Spread:
-    if dates.range is not None:
-        low, high = (1970 + math.floor(day / DATES_A_YEAR) for day in dates.range)
-        return Spread(high - low + 1, high - low + 1, dates.nulls, (low, high))
-    count = max(1.0, dates.values / DATES_A_YEAR)
-    return Spread(count, count, dates.nulls, guessed=True)
 
 
 # --- filters ---------------------------------------------------------------------------------------------------------

@@ -20,7 +20,16 @@ from slackwater.memo.row_identity import RowIdentities
 from slackwater.rows.bounds import most_changes
 from slackwater.rows.cardinality import Essential, Estimator
 from slackwater.rows.changes import ChangeEstimate, changes_of, times, touched_groups
-from slackwater.rows.estimate import ArrivalCluster, ArrivalReference, Changes, Estimate, Spread, guess, thinned
+from slackwater.rows.estimate import (
+    ArrivalCluster,
+    ArrivalReference,
+    Changes,
+    Estimate,
+    SourceRecords,
+    Spread,
+    guess,
+    thinned,
+)
 from slackwater.rows.feedback import Corrections
 from slackwater.rows.width import width_of
 from slackwater.time.forms import WEIGHT, Form, GroupId, GroupLeaf, Kind
@@ -100,8 +109,11 @@ class Sizes:
         table = self.table(scan.table.name)
         changing = scan.table.changing
         total = table.total
-        rows = table.rows(run) if changing else table.rows(len(table.arrivals))
-        return Estimate(rows, _TableColumns(scan, table, rows, total, (1, run)), total)
+        last = run if changing else len(table.arrivals)
+        rows, arrived = table.rows(last), table.records(last)
+        is_feed = changing and (table.retracts or not scan.table.append_only)
+        records = SourceRecords(arrived if table.is_text else 0.0, arrived if is_feed else 0.0)
+        return Estimate(rows, _TableColumns(scan, table, rows, total, (1, run)), total, records=records)
 
     # --- changes -----------------------------------------------------------------------------------------------------
 
@@ -145,7 +157,8 @@ class Sizes:
         changes = table.change(interval)
         total = max(table.total, changes.changes)
         columns = _TableColumns(scan, table, changes.changes, total, (interval, interval))
-        return Estimate(changes.changes, columns, total, changes=changes)
+        records = SourceRecords(changes.changes if table.is_text else 0.0)
+        return Estimate(changes.changes, columns, total, changes=changes, records=records)
 
     def _sample(self, of: Estimate, changes: Changes, interval: int, *, alone: bool = False) -> Estimate:
         """Rows of a delta are distributed like the version after it; a clustered column has only values of this run.

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from slackwater.bench.gallery.jobs import GalleryJob
 from slackwater.bench.gallery.sampling import Tables
 from slackwater.errors import MachineError
-from slackwater.job.file.sections import Format
+from slackwater.job.file.file_format import Format
 
 ROW_GROUP = 250_000
 """Rows of a row group, so that Spark reads a large file with several tasks."""

@@ -17,12 +17,12 @@ from pydantic import ValidationError
 
 from slackwater.errors import Place, UserError
 from slackwater.job.file.checks import Wrong, wrong_between_keys, wrong_form
+from slackwater.job.file.file_format import Format
 from slackwater.job.file.messages import EXAMPLE, described, mistakes_of
 from slackwater.job.file.sections import (
     Arriving,
     Changes,
     ExpectConfig,
-    Format,
     JobConfig,
     JobQuery,
     OutputConfig,

@@ -10,13 +10,13 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from slackwater.errors import did_you_mean
+from slackwater.job.file.file_format import Format
 from slackwater.job.file.price_basis import Basis
 from slackwater.job.file.sections import (
     Arriving,
     Changes,
     Check,
     ExpectConfig,
-    Format,
     JobConfig,
     OutputConfig,
     QueryConfig,

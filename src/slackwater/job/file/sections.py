@@ -19,6 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr,
 from slackwater.catalog.stated_sizes import ROWS_UNKNOWN, StatedSizes
 from slackwater.catalog.statistics import Arrival
 from slackwater.job.file.assume import Assume
+from slackwater.job.file.file_format import Format
 from slackwater.job.file.price_basis import Basis
 from slackwater.job.file.values import (
     AMOUNTS_SCHEMA,
@@ -73,15 +74,6 @@ class Check(StrEnum):
 
     EXACT = "exact"
     TRUST = "trust"
-
-
-class Format(StrEnum):
-    """A format of files that Spark reads and writes by itself."""
-
-    PARQUET = "parquet"
-    ORC = "orc"
-    CSV = "csv"
-    JSON = "json"
 
 
 class Section(BaseModel):

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from slackwater.catalog.statistics import position
 from slackwater.compile.promise_checks import ColumnFacts, Facts, Value
-from slackwater.job.file.sections import Format
+from slackwater.job.file.file_format import Format
 from slackwater.job.inputs.sources import Source, partitions_of, unreadable
 from slackwater.job.store.pins import FilePin
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from slackwater.errors import Place, UserError
-from slackwater.job.file.sections import Format
+from slackwater.job.file.file_format import Format
 from slackwater.job.store.hadoop_crc import crc_file, has_length_of
 from slackwater.job.store.pins import FilePin
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from slackwater.algebra.schema import Field, KeyReference
 from slackwater.compile.views import CHANGE_TYPE
 from slackwater.errors import Place, UnsupportedError, UserError
-from slackwater.job.file.sections import Changes, Format, JobConfig, SourceConfig
+from slackwater.job.file.file_format import Format
+from slackwater.job.file.sections import Changes, JobConfig, SourceConfig
 from slackwater.job.inputs.formats import check_formats
 from slackwater.job.inputs.references import arriving_after, arriving_with
 from slackwater.job.inputs.reserved import check_column_names

@@ -31,7 +31,8 @@ from slackwater.compile.views import (
     view_of_query,
 )
 from slackwater.errors import Place, UserError, counted
-from slackwater.job.file.sections import Changes, Format, SourceConfig
+from slackwater.job.file.file_format import Format
+from slackwater.job.file.sections import Changes, SourceConfig
 from slackwater.job.inputs.file_rows import FileRows
 from slackwater.job.inputs.widening import is_read_as, wider
 from slackwater.job.store.pins import FilePin, listed
@@ -341,7 +342,7 @@ class Source:
 def reader_options(config: SourceConfig) -> dict[str, str]:
     """Spark's options for a source; unless told otherwise, text that does not fit is an error and never a null."""
     options = {key: _option(value) for key, value in config.options.items()}
-    if config.format in (Format.CSV, Format.JSON):
+    if config.format.is_text:
         options.setdefault("mode", "FAILFAST")
     if config.format is Format.CSV and options.get("header") == "true":
         options.setdefault("enforceSchema", "false")

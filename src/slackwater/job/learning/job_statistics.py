@@ -66,7 +66,10 @@ def job_statistics(
     catalog = Catalog.of(source.schema for source in sources.values())
     sizes = {name: _sizes(source, evidence_of[name], timeline) for name, source in sources.items()}
     by_name = statistics(catalog, sizes, timeline.times)
-    return {name: _spread(table, counted.get(name)) for name, table in by_name.items()}
+    return {
+        name: replace(_spread(table, counted.get(name)), is_text=sources[name].config.format.is_text)
+        for name, table in by_name.items()
+    }
 
 
 def _sizes(source: Source, size_evidence: Evidence, timeline: Timeline) -> StatedSizes:

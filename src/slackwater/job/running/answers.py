@@ -6,7 +6,7 @@ milliseconds. In CSV, NULL is written as nothing and the empty string as `""`.
 
 from __future__ import annotations
 
-from slackwater.job.file.sections import Format
+from slackwater.job.file.file_format import Format
 
 _TIMES = {
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",

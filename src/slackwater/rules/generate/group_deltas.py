@@ -12,15 +12,12 @@ from dataclasses import replace
 from slackwater.algebra.predicates import upper_bound
 from slackwater.algebra.properties import properties
 from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Limit, Relation, Window
-from slackwater.algebra.scalar import function_name
 from slackwater.algebra.schema import Column
 from slackwater.rules.declare import generates
 from slackwater.rules.goal import Goal, leaf_of
 from slackwater.rules.rule import Found
 from slackwater.rules.signed import all_of, distinct_keys, negated, touched
 from slackwater.time.forms import Kind
-
-RANKS = frozenset(("row_number", "rank", "dense_rank"))
 
 
 def _top_ranks(goal: Goal, node: Filter) -> Window | None:
@@ -31,11 +28,10 @@ def _top_ranks(goal: Goal, node: Filter) -> Window | None:
         return None
     first = window.calls[0][1]
     same = all(call.partition == first.partition and call.order == first.order for _, call in window.calls)
-    names = {function_name(call.function.tree) for _, call in window.calls}
-    if not same or not names <= RANKS or not first.partition:
+    if not same or not all(call.is_rank for _, call in window.calls) or not first.partition:
         return None
     settled = properties(window.input).is_unique((*first.partition, *(key.column for key in first.order)))
-    return window if settled or "row_number" not in names else None
+    return window if settled or all(call.name != "row_number" for _, call in window.calls) else None
 
 
 @generates(Kind.SNAPSHOT, of=Filter)

@@ -7,7 +7,7 @@ as sets of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from slackwater.algebra.arrival_keys import together
@@ -31,6 +31,7 @@ from slackwater.algebra.types import BIGINT
 from slackwater.rules.declare import rewrites
 from slackwater.rules.explore.split_aggregates import may_go_early
 from slackwater.rules.match import Match
+from slackwater.rules.partials import partials_of
 from slackwater.rules.rewrite.shapes import derived
 
 MOST_PARTS = 6
@@ -66,7 +67,7 @@ class Spine:
         """
         joins: list[Join] = []
         base = self.top
-        while isinstance(base, (Project, Filter)) or (isinstance(base, Join) and base.kind is JoinKind.LEFT):
+        while _is_passed(base):
             if isinstance(base, Join):
                 joins.append(base)
             base = base.inputs[0]
@@ -83,15 +84,28 @@ class Spine:
             node = node.inputs[0]
         return value
 
-    def matched(self, side: OptionalSide) -> Relation:
-        """The top with an inner join in place of a side's left join."""
+    def only(self, read: Collection[OptionalSide], inner: OptionalSide | None = None) -> Relation:
+        """The top without the sides that are not read; `inner` is joined by an inner join in place of its left join."""
+        unread = [side.join for side in self.sides() if side not in read]
 
         def changed(node: Relation) -> Relation:
-            if node is side.join:
-                return replace(side.join, kind=JoinKind.INNER)
-            return node.with_inputs(changed(node.inputs[0]), *node.inputs[1:])
+            if (not unread and inner is None) or not _is_passed(node):
+                return node
+            below = changed(node.inputs[0])
+            if any(node is join for join in unread):
+                return below
+            if isinstance(node, Project):
+                there = frozenset(below.columns)
+                return Project(below, tuple(item for item in node.items if item[1].columns <= there))
+            if inner is not None and node is inner.join:
+                node = replace(inner.join, kind=JoinKind.INNER)
+            return node.with_inputs(below, *node.inputs[1:])
 
         return changed(self.top)
+
+
+def _is_passed(node: Relation) -> bool:
+    return isinstance(node, (Project, Filter)) or (isinstance(node, Join) and node.kind is JoinKind.LEFT)
 
 
 def _changes_old_rows(join: Join, base: Relation) -> bool:
@@ -141,21 +155,38 @@ def _neutral(measure: AggregateCall, spine: Spine, side: OptionalSide) -> Padded
     return None
 
 
-def _parts(node: Aggregate, spine: Spine) -> list[CallGroup] | None:
-    """The calls by the sides that they read and by their distinct argument; None if keys read a side."""
+def _partings(node: Aggregate, spine: Spine) -> Iterator[tuple[CallGroup, ...]]:
+    """Ways to part the calls, if no key reads a side: by the sides that calls read, by their distinct arguments, and by
+    whether partial results can be merged, as a sum of rows that may be removed can be and their maximum cannot.
+
+    With one distinct argument, the other calls may also stay with it (`distinct_arguments_first`).
+    """
     sides = spine.sides()
-    distinct = {measure.arguments for _, measure in node.calls if measure.distinct}
-    together = may_go_early(tuple(named for named in node.calls if not named[1].distinct)) and len(distinct) == 1
-    parts: dict[tuple[tuple[OptionalSide, ...], object], list[NamedCall]] = {}
     for side in sides:
         values = [spine.read(reference(key), side) for key in node.keys]
         if any(value is None or value.columns & side.columns for value in values):
-            return None
-    for column, measure in node.calls:
-        read = tuple(side for side in sides if _reads(measure, spine, side))
-        of_its_own = measure.arguments if measure.distinct and not together else None
-        parts.setdefault((read, of_its_own), []).append((column, measure))
-    return [CallGroup(read, tuple(calls)) for (read, _), calls in parts.items()]
+            return
+    read = {column: tuple(side for side in sides if _reads(measure, spine, side)) for column, measure in node.calls}
+    distinct = {measure.arguments for _, measure in node.calls if measure.distinct}
+    may_stay = may_go_early(tuple(named for named in node.calls if not named[1].distinct)) and len(distinct) == 1
+    merges = {column: _merges(node, (column, measure)) for column, measure in node.calls if not measure.distinct}
+    partings: dict[tuple[CallGroup, ...], None] = {}
+    for stays, by_merging in ((may_stay, False), (False, False), (False, True)):
+        parts: dict[tuple[tuple[OptionalSide, ...], object], list[NamedCall]] = {}
+        for column, measure in node.calls:
+            apart = measure.arguments if measure.distinct and not stays else by_merging and merges.get(column, True)
+            parts.setdefault((read[column], apart), []).append((column, measure))
+        if 1 < len(parts) <= MOST_PARTS:
+            partings[tuple(CallGroup(sides_read, tuple(calls)) for (sides_read, _), calls in parts.items())] = None
+    yield from partings
+
+
+def _merges(node: Aggregate, named: NamedCall) -> bool:
+    """Whether partial results of a call can be merged, given that rows may be removed or not."""
+    removed = not properties(node.input).grows or any(
+        scan.table.changing and not scan.table.append_only for scan in node.input.scans()
+    )
+    return partials_of(replace(node, calls=(named,)), signed=removed, deletes=removed) is not None
 
 
 def _reads(measure: AggregateCall, spine: Spine, side: OptionalSide) -> bool:
@@ -167,32 +198,37 @@ def _reads(measure: AggregateCall, spine: Spine, side: OptionalSide) -> bool:
 def aggregates_apart(_: Match, node: Aggregate) -> Iterator[Relation]:
     """γk(f x, g y)(L ⟕ R)  =  γk(f x)(L) ⋈k γk(g y)(L ⟕ R)      f reads only L, and R has at most one partner
 
-    Each call is computed over the joins that it reads; calls over different distinct values are apart too. If g skips
-    rows without a partner, γk(f x)(L) ⟕k γk(g y)(L ⋈ R). Not without keys, nor if all calls read the same.
+    Each call is computed over the joins that it reads. Calls over different distinct values are apart too, and so are
+    those whose partial results cannot be merged. If g skips rows without a partner, γk(f x)(L) ⟕k γk(g y)(L ⋈ R).
+    Not without keys, nor if all calls are alike.
     """
     if not node.keys or any(key.type.is_floating for key in node.keys) or any(_is_random(c) for _, c in node.calls):
         return
     spine = Spine(node.input)
-    parts = _parts(node, spine)
-    if parts is None or not 1 < len(parts) <= MOST_PARTS:
-        return
+    for parts in _partings(node, spine):
+        if (result := _together_again(node, spine, parts)) is not None:
+            yield result
+
+
+def _together_again(node: Aggregate, spine: Spine, parts: Sequence[CallGroup]) -> Relation | None:
+    """The parts of an aggregate, each computed over the sides that it reads, joined by the keys."""
     whole = [part for part in parts if part.ignored_padding(spine) is None]
     if not whole:
-        return
+        return None
     counted = _counted(node, "all")
-    result: Relation = Aggregate(node.input, node.keys, (*whole[0].calls, counted))
+    result: Relation = Aggregate(spine.only(whole[0].sides), node.keys, (*whole[0].calls, counted))
     values: dict[Column, Scalar] = {column: reference(column) for column in node.columns}
     for number, part in enumerate((*whole[1:], *(part for part in parts if part not in whole))):
         side = part.ignored_padding(spine)
         if side is None:
-            result = _met(result, node.keys, Aggregate(node.input, node.keys, part.calls), inner=True)
+            result = _met(result, node.keys, Aggregate(spine.only(part.sides), node.keys, part.calls), inner=True)
             continue
         met = _counted(node, f"met {number}")
-        matched = Aggregate(spine.matched(side), node.keys, (*part.calls, met))
+        matched = Aggregate(spine.only(part.sides, inner=side), node.keys, (*part.calls, met))
         result = _met(result, node.keys, matched, inner=False)
         unmet = greater(reference(counted[0]), call("coalesce", reference(met[0]), literal(0)))
         values |= {named[0]: _with_padding(named, spine, side, unmet) for named in part.calls}
-    yield Project(result, tuple((column, values[column]) for column in node.columns))
+    return Project(result, tuple((column, values[column]) for column in node.columns))
 
 
 def _counted(node: Aggregate, which: str) -> NamedCall:
