@@ -72,7 +72,14 @@ def asked(directory: Path, tables: object, query: str, *options: str, weights: s
             ],
         ),
         ({"orders": ORDERS, "stores": STORES}, CITIES, ["`stores` does not change during the schedule"]),
-        ({"orders": FEED}, HIGHEST, ["rows of `orders` are only added, never updated or deleted"]),
+        (
+            {"orders": FEED},
+            HIGHEST,
+            [
+                "CPU time before 24:00 cost 56 % of its present price",
+                "rows of `orders` are only added, never updated or deleted",
+            ],
+        ),
     ],
     ids=["with, arrivals and weights", "static", "append"],
 )

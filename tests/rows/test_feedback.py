@@ -231,3 +231,12 @@ def test_a_factor_is_solved_for(rows: float) -> None:
 
 def test_one_day_is_believed_but_not_quite() -> None:
     assert 0 < DOUBT < AGEING < 1
+
+
+def test_rows_that_hardly_depend_on_a_factor_say_nothing_of_it() -> None:
+    """A left join with a key: a hundred more rows if every left row finds its partner, of a million."""
+
+    def tried(factor: float) -> float:
+        return 1_000_000.0 + 100.0 * min(1.0, factor)
+
+    assert solved(tried, 990_000.0) == solved(tried, 1_010_000.0) == 1.0

@@ -15,12 +15,13 @@ from slackwater.advice.planned_problem import CLEARLY, PlannedProblem, normalize
 from slackwater.advice.query_parts import parts_of
 from slackwater.advice.table_promises import Promises, TablePromise, combined
 from slackwater.advice.words import listed
-from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics, bringing
+from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
 from slackwater.figures import number
 from slackwater.json_text import Json
 from slackwater.physical.bill import Bill
 from slackwater.physical.unit import Unit
 from slackwater.plan.plan import Plan
+from slackwater.rows.other_arrivals import bringing
 from slackwater.search.objective import WeightedSum
 from slackwater.time.timeline import Timeline
 

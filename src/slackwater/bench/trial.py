@@ -21,7 +21,7 @@ import yaml
 
 from slackwater.bench.arriving import ArrivingData
 from slackwater.bench.workloads import WorkloadQuery
-from slackwater.catalog.statistics import Arrival, bringing
+from slackwater.catalog.statistics import Arrival
 from slackwater.compile.views import Files, quoted_text, view_of_files
 from slackwater.errors import UserError
 from slackwater.job.cycle.planned import Planned
@@ -41,6 +41,7 @@ from slackwater.job.store.pins import FilePin
 from slackwater.job.store.removal import remove
 from slackwater.plan.plan import ONLY, Plan
 from slackwater.rows.feedback import History
+from slackwater.rows.other_arrivals import bringing
 from slackwater.spark.compare import difference
 from slackwater.spark.metrics import measuring
 from slackwater.spark.statements import run_statement

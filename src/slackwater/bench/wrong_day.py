@@ -15,11 +15,12 @@ from slackwater.algebra.relation import Query as BoundQuery
 from slackwater.algebra.relation import Scan
 from slackwater.bench.workloads import ArrivalPattern, Workload, WorkloadQuery
 from slackwater.bench.workloads.workload_sizes import workload_statistics
-from slackwater.catalog.statistics import Arrival, Statistics, bringing
+from slackwater.catalog.statistics import Arrival, Statistics
 from slackwater.plan.options import Options
 from slackwater.plan.past import Past
 from slackwater.plan.planner import plan_query
 from slackwater.plan.price import rest_cost
+from slackwater.rows.other_arrivals import bringing
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.objective import Vector
 from slackwater.sql.bind import bind

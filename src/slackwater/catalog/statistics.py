@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 
@@ -77,6 +77,8 @@ class TableStatistics:
     meets: Mapping[str, Meeting] = field(default_factory=dict)
     frequent: Mapping[str, Frequent] = field(default_factory=dict)
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
+    arriving: frozenset[str] = frozenset()
+    """Columns that refer to rows of another table which arrive with theirs: new rows have new values."""
     is_text: bool = False
     """Whether its files are text, CSV or JSON, whose records have to be parsed."""
 
@@ -113,15 +115,3 @@ def position(value: object) -> float | None:
             return float(value)
         case _:
             return None
-
-
-ALL_DIFFERENT = 0.5
-"""A column with this share of different values, or more, has new ones in new rows."""
-
-
-def bringing(known: TableStatistics, arrivals: tuple[Arrival, ...]) -> TableStatistics:
-    """A table with other arrivals; columns that tell rows apart have more values in more rows."""
-    found = replace(known, arrivals=arrivals)
-    growth = found.total / known.total if known.total else 1.0
-    distinct = {n: v * growth if v >= ALL_DIFFERENT * known.total else v for n, v in known.distinct.items()}
-    return replace(found, distinct=distinct)

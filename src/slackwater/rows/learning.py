@@ -20,6 +20,7 @@ from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
 from slackwater.memo.memo import Memo
 from slackwater.memo.row_identity import RowIdentities
 from slackwater.rows.feedback import Corrections, Day, History, Subject
+from slackwater.rows.other_arrivals import bringing
 from slackwater.rows.sizes import Sizes
 from slackwater.time.forms import Form, GroupId, GroupLeaf, Kind
 from slackwater.time.version import OLD
@@ -34,8 +35,8 @@ MOST = 10_000.0
 """The largest factor; the smallest is 1 / MOST."""
 NOTICED = 0.02
 """Smaller corrections, as a logarithm, are ignored."""
-KEY_LIKE = 0.5
-"""If at least this share of a column's values is distinct, their number grows with the rows of the table."""
+SENSITIVE = 0.02
+"""A factor counts if it changes the rows by at least this share of itself, both as logarithms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +187,7 @@ class _Lesson:
 def solved(tried: Callable[[float], float], rows: float, *, least: bool = False) -> float:
     """The factor with which a formula gives the counted rows, or comes closest; less than one row counts as one.
 
+    Rows of a left join with a key hardly depend on how many find a partner, so they say nothing of it.
     If the rows are the `least` that there can be, a formula that gives more stays as it is.
     """
     first = tried(1.0)
@@ -203,7 +205,8 @@ def solved(tried: Callable[[float], float], rows: float, *, least: bool = False)
         else:
             high = middle
     factor = high if rows > first else low
-    return factor if _off(tried(factor), rows) < _off(first, rows) else 1.0
+    gain = _off(first, rows) - _off(tried(factor), rows)
+    return factor if gain > SENSITIVE * abs(math.log(factor)) else 1.0
 
 
 def _ratio(counted: float, expected: float) -> float:
@@ -229,11 +232,4 @@ def _as_of(statistics: Statistics, day: Day) -> dict[str, TableStatistics]:
 def _with(table: TableStatistics, arrivals: Sequence[Arrival] | None) -> TableStatistics:
     if arrivals is None:
         return table
-    then = replace(table, arrivals=(*arrivals, *table.arrivals[len(arrivals) :]))
-    if not table.total or not then.total:
-        return then
-    distinct = {
-        name: values * then.total / table.total if values >= KEY_LIKE * table.total else min(values, then.total)
-        for name, values in table.distinct.items()
-    }
-    return replace(then, distinct=distinct)
+    return bringing(table, (*arrivals, *table.arrivals[len(arrivals) :]))

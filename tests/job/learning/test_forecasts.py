@@ -121,10 +121,10 @@ def test_what_a_feed_is_expected_to_take_back(tmp_path: Path) -> None:
     sales = feed(tmp_path, "parquet")
     timeline = Timeline.of(["10:00", "14:00"], [1, 1])
     days = [Arrival(100.0), Arrival(20.0, 10.0, 10.0)]
-    (found,) = job_statistics({"sales": sales}, {"sales": Evidence(200.0, days)}, {}, timeline).values()
+    (found,) = job_statistics({"sales": sales}, {"sales": Evidence(200.0, days)}, {}, timeline, {}).values()
     assert found.arrivals == (Arrival(200.0), Arrival(40.0, 20.0, 20.0))
     wild = [Arrival(10.0), Arrival(0.0, 0.0, 500.0)]
-    (found,) = job_statistics({"sales": sales}, {"sales": Evidence(10.0, wild)}, {}, timeline).values()
+    (found,) = job_statistics({"sales": sales}, {"sales": Evidence(10.0, wild)}, {}, timeline, {}).values()
     assert found.rows(2) == pytest.approx(500.0, rel=0.05)  # what cannot go must come
-    (found,) = job_statistics({"sales": sales}, {"sales": Evidence(100.0)}, {}, timeline).values()
+    (found,) = job_statistics({"sales": sales}, {"sales": Evidence(100.0)}, {}, timeline, {}).values()
     assert found.arrivals[1].deletes == pytest.approx(5.0)

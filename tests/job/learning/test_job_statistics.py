@@ -146,7 +146,7 @@ def test_planning_waits_for_more_where_little_is_new(counted: Counted) -> None:
 def test_the_planner_knows_what_was_counted(counted: Counted) -> None:
     counted.sold(*"aaaaaaaa", name="more")
     sales = counted.job.planned().statistics["sales"]
-    assert sales.distinct["cat"] == 3
+    assert 3 <= sales.distinct["cat"] < 4  # more rows are expected, and with them perhaps another value
     assert dict(sales.frequent["cat"])["a"] == pytest.approx(10 / 15)
     assert sales.bounds["price"][0] == 0.0
     assert sales.ranges["price"] == (0.0, 70.0)

@@ -13,17 +13,18 @@ from dataclasses import dataclass, replace
 from slackwater.algebra.value_tests import Constant
 from slackwater.catalog.forecast import forecast
 from slackwater.catalog.stated_sizes import StatedSizes, statistics
-from slackwater.catalog.statistics import Arrival, Statistics, TableStatistics
+from slackwater.catalog.statistics import Arrival, Meeting, Statistics, TableStatistics
 from slackwater.catalog.table import Catalog
 from slackwater.job.inputs.batches import Batch
 from slackwater.job.inputs.sources import Source
 from slackwater.job.learning.forecasts import arrival_of, days_of, today
 from slackwater.job.store.manifest import Manifest
 from slackwater.job.store.pins import FilePin
+from slackwater.rows.other_arrivals import with_more_rows
 from slackwater.time.timeline import Timeline
 
 KEY_LIKE = 0.5
-"""A column with this share of different values, or more, has new ones in every arrival."""
+"""Of a column with this share of different values, or more, no value counts as frequent."""
 
 ALMOST = 0.999
 """So many of the rows there may be expected to change or go, at most."""
@@ -61,15 +62,19 @@ def job_statistics(
     evidence_of: Mapping[str, Evidence],
     counted: Mapping[str, Batch],
     timeline: Timeline,
+    meets: Mapping[str, Mapping[str, Meeting]],
 ) -> Statistics:
-    """The statistics over the runs of the schedule."""
+    """The statistics over the runs of the schedule; `meets` is what was learned of rows that refer to each other."""
     catalog = Catalog.of(source.schema for source in sources.values())
     sizes = {name: _sizes(source, evidence_of[name], timeline) for name, source in sources.items()}
     by_name = statistics(catalog, sizes, timeline.times)
-    return {
-        name: replace(_spread(table, counted.get(name)), is_text=sources[name].config.format.is_text)
-        for name, table in by_name.items()
-    }
+    tables = {name: _of_source(table, sources[name], meets.get(name, {})) for name, table in by_name.items()}
+    return {name: _spread(table, counted.get(name)) for name, table in tables.items()}
+
+
+def _of_source(table: TableStatistics, source: Source, meets: Mapping[str, Meeting]) -> TableStatistics:
+    arriving = frozenset(each.columns[0] for each in source.schema.arrives_with if len(each.columns) == 1)
+    return replace(table, meets=meets, arriving=arriving, is_text=source.config.format.is_text)
 
 
 def _sizes(source: Source, size_evidence: Evidence, timeline: Timeline) -> StatedSizes:
@@ -116,14 +121,12 @@ def _spread(table: TableStatistics, counted: Batch | None) -> TableStatistics:
     if counted is None:
         return table
     rows = counted.rows
-    growth = max(1.0, table.total / rows) if rows else 1.0
     columns = counted.columns.items()
-    key_like = {n for n, c in columns if c.distinct >= KEY_LIKE * rows}
-    distinct = {n: c.distinct * (growth if n in key_like else 1.0) for n, c in columns}
-    listed = [(n, c) for n, c in columns if c.frequent and n not in key_like]
+    grown = with_more_rows(replace(table, distinct={n: c.distinct for n, c in columns}), min(rows, table.total))
+    listed = [(n, c) for n, c in columns if c.frequent and c.distinct < KEY_LIKE * rows]
     return replace(
-        table,
-        distinct={**distinct, **table.distinct},
+        grown,
+        distinct={**grown.distinct, **table.distinct},
         null_share={n: c.nulls / rows if rows else 0.0 for n, c in columns},
         ranges={n: c.range for n, c in columns if c.range is not None},
         widths={n: c.width for n, c in columns if c.width is not None},

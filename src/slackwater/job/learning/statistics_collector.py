@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slackwater.algebra.schema import Field
 from slackwater.algebra.types import Type
-from slackwater.catalog.statistics import Arrival, Statistics, bringing
+from slackwater.catalog.statistics import Arrival, Statistics
 from slackwater.job.file.sections import JobConfig
-from slackwater.job.inputs.batches import JoinedColumn, SourceCounts, known_counts, known_joins, known_samples
+from slackwater.job.inputs.batches import Batch, JoinedColumn, SourceCounts, known_counts, known_joins, known_samples
 from slackwater.job.inputs.counting import Counting, SourceStatistics, is_current, shown
 from slackwater.job.inputs.job_sources import JobSources
 from slackwater.job.inputs.sources import Source
@@ -22,6 +22,7 @@ from slackwater.job.store.accounts import Phase, charged_to
 from slackwater.job.store.pins import FilePin, listed
 from slackwater.job.store.store import Store
 from slackwater.rows.feedback import History
+from slackwater.rows.other_arrivals import bringing
 from slackwater.spark.column_counting import is_plain
 
 if TYPE_CHECKING:
@@ -74,12 +75,13 @@ class StatisticsCollector:
         counts = counting.counts(sources, now, self._columns_used(sources))
         whole = {name: counted.whole for name, counted in counts.items()}
         sizes = {name: evidence(source, now[name], cycles, times) for name, source in sources.items()}
-        return self._with_meetings(job_statistics(sources, sizes, whole, self.config.timeline))
+        return self._statistics(sources, sizes, whole)
 
-    def _with_meetings(self, statistics: Statistics) -> Statistics:
-        """With what was learned of rows that refer to each other."""
+    def _statistics(
+        self, sources: Mapping[str, Source], sizes: Mapping[str, Evidence], counted: Mapping[str, Batch]
+    ) -> Statistics:
         learned = meetings(known_joins(self.store), known_samples(self.store))
-        return {name: replace(table, meets=learned.get(name, {})) for name, table in statistics.items()}
+        return job_statistics(sources, sizes, counted, self.config.timeline, learned)
 
     def learns_joins(self, sources: Mapping[str, Source]) -> bool:
         """Whether it matters by which columns queries join the sources."""
@@ -113,7 +115,7 @@ class StatisticsCollector:
             sizes = {name: Evidence(source.rows(source.listed())) for name, source in sources.items()}
             for name, each in arrivals.items():  # as if it came evenly: only the sum matters for how columns are spread
                 sizes[name] = Evidence(sum(arrival.changes for arrival in each) / self.config.timeline.last)
-            statistics = self._with_meetings(job_statistics(sources, sizes, counted, self.config.timeline))
+            statistics = self._statistics(sources, sizes, counted)
         return {n: bringing(table, arrivals[n]) if n in arrivals else table for n, table in statistics.items()}
 
     def _columns_used(self, sources: Mapping[str, Source]) -> dict[str, list[Field]]:
