@@ -99,3 +99,15 @@ def test_what_observations_are_about() -> None:
     counts = counted_for(observed)
     assert counts == {**dict.fromkeys(Item, 0), Item.COMPUTE: 1, Item.READ: 0, Item.FIXED: 1}
     assert work_in_seconds(Bill(compute=1e6, read=2e6, fixed=9e9), Bill(2, 1, 1, 1, 1, 1)) == 4.0
+
+
+def test_long_tasks_hide_what_the_driver_takes() -> None:
+    """Ten runs with 17 s of tasks beside 0.3 s of fixed costs do not show that these cost nine times as much."""
+    usual = Bill(1.0, 1.0, 1.0, 1.0, 1.0, 6.0)
+
+    def learned(beside: float) -> float:
+        seen = [Observation(Bill(fixed=3e5), driver=2.8e6, beside=beside)] * 10
+        return fitted(seen, driver=1.0, built_in=usual).fixed
+
+    assert learned(1e5) > 8.5
+    assert 6.0 < learned(17e6) < 7.0

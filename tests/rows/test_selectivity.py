@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.rows.small import sized, statistics
+from tests.rows.small import arrivals, sized, statistics
 
 from slackwater.catalog.statistics import Meeting
 
@@ -157,3 +157,13 @@ def test_a_reference_to_another_table_says_nothing() -> None:
     sql = "SELECT id FROM sales JOIN returns ON id = sale"
     other = {**known, "returns": replace(known["returns"], meets={"sale": Meeting("orders", 0.0, 1.0)})}
     assert sized(sql, other).change(2) == sized(sql, known).change(2)
+
+
+@pytest.mark.parametrize("share, updates", [(1.0, 0), (0.9, 32), (0.0, 320)])
+def test_rows_that_mostly_come_together_seldom_meet_a_group_of_an_earlier_run(share: float, updates: float) -> None:
+    """Two reasons for a sale: at random many come apart, together none."""
+    known = statistics(returns=arrivals(1200, 400, 400))
+    known["returns"] = replace(known["returns"], meets={"sale": Meeting("sales", share, 1.0 - share)})
+    grouped = sized("SELECT sale, count(*) FROM returns GROUP BY sale", known)
+    assert grouped.rows(3) == pytest.approx(1000)
+    assert grouped.change(3).updates == pytest.approx(updates, abs=15)

@@ -39,6 +39,10 @@ SURE = 0.05
 TASKS = 0.75
 """The work of tasks in fixed costs, in parts of the built-in rates; the rest is the driver's."""
 
+OBSCURED = 0.2
+"""The error of what is taken to be the driver's, in parts of the tasks beside it: collecting their garbage, compiling
+their code."""
+
 DRIVER = 0.1
 """The price of a second of the driver where executors are what counts: it is one machine beside many."""
 
@@ -47,27 +51,35 @@ ROUNDS, SWEEPS = 30, 200
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A bill by the built-in rates, and the CPU time of executors or of the driver, in microseconds."""
+    """A bill by the built-in rates, and the CPU time of executors or of the driver, in microseconds.
+
+    `beside` is the CPU time of the tasks that ran beside the driver.
+    """
 
     bill: Bill
     executors: float | None = None
     driver: float | None = None
+    beside: float = 0.0
 
 
 def fitted(observations: Sequence[Observation], driver: float = DRIVER, built_in: Bill = EVEN) -> Bill:
     """The factors that explain the observations: around built-in ones, with a second of the driver at a price."""
-    tasks = [(list(sample.bill), sample.executors) for sample in observations if sample.executors is not None]
-    waits = [([sample.bill.fixed], sample.driver) for sample in observations if sample.driver is not None]
+    tasks = [(list(sample.bill), sample.executors, 0.0) for sample in observations if sample.executors is not None]
+    waits = [
+        ([sample.bill.fixed], sample.driver, OBSCURED * sample.beside)
+        for sample in observations
+        if sample.driver is not None
+    ]
     *work, short = _regression(tasks, [*([1.0] * len(WORK)), TASKS])
     (waiting,) = _regression(waits, [(built_in.fixed - TASKS) / driver])
     found = zip(built_in, (*work, short + driver * waiting), strict=True)
     return Bill(*(usual * min(MOST, max(LEAST, factor / usual)) for usual, factor in found))
 
 
-def _regression(observed: Sequence[tuple[Sequence[float], float]], prior: Sequence[float]) -> list[float]:
-    """Factors of the columns, none negative; errors are relative to the expected cost of a row."""
-    rows, targets = [row for row, _ in observed], [target for _, target in observed]
-    scales = [sum(row) + CLEAR for row in rows]
+def _regression(observed: Sequence[tuple[Sequence[float], float, float]], prior: Sequence[float]) -> list[float]:
+    """Factors of the columns, none negative; errors are relative to the expected cost of a row and its own error."""
+    rows, targets = [row for row, _, _ in observed], [target for _, target, _ in observed]
+    scales = [sum(row) + CLEAR + error for row, _, error in observed]
     shares = [[value / scale for value in row] for row, scale in zip(rows, scales, strict=True)]
     ratios = [target / scale for target, scale in zip(targets, scales, strict=True)]
     factors = list(prior)

@@ -190,6 +190,15 @@ def thinned(values: float, rows: float, share: float) -> float:
     return -values * math.expm1(math.log1p(-share) * max(1.0, rows / values))
 
 
+def arrived_by(reference: ArrivalReference | None, values: float, rows: float, share: float) -> float:
+    """How many of the values arrive with a share of the rows.
+
+    If a reference arrives together with the row that it refers to, all rows with its value come at once.
+    """
+    together = reference.meeting.together if reference is not None else 0.0
+    return together * values * min(1.0, share) + (1.0 - together) * thinned(values, rows, share)
+
+
 def unthinned(values: float, rows: float, share: float) -> float:
     """How many values all rows have, if a share of them has this number: the inverse of `thinned`."""
     if share >= 1.0 or share <= 0.0 or values <= 0.0:

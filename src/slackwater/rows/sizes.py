@@ -27,8 +27,8 @@ from slackwater.rows.estimate import (
     Estimate,
     SourceRecords,
     Spread,
+    arrived_by,
     guess,
-    thinned,
 )
 from slackwater.rows.feedback import Corrections
 from slackwater.rows.width import width_of
@@ -176,7 +176,7 @@ class Sizes:
             if reference is not None and alone:
                 spread = replace(spread, reference=replace(reference, first=interval, last=interval))
             if cluster is None or cluster.last != interval or cluster.first == interval:
-                return spread.thinned(of.rows, share)
+                return replace(spread, values=arrived_by(spread.reference, spread.values, of.rows, share))
             now = replace(cluster, first=interval, share=cluster.share * share)
             return replace(spread, values=spread.values * share, cluster=now)
 
@@ -318,11 +318,9 @@ class _TableColumns:
         share = self.rows / self.total if self.total > 0.0 else 0.0
         arrived = tuple(arrival.inserts for arrival in self.statistics.arrivals)
         cluster, meeting = self._cluster(name, single_key, share, arrived), self.statistics.meets.get(name)
-        left = values * min(1.0, share) if cluster is not None else thinned(values, self.total, share)
-        spread = replace(known, values=left, domain=values, cluster=cluster, guessed=False)
-        if meeting is None or not self.scan.table.changing:
-            return spread
-        return replace(spread, reference=ArrivalReference(meeting, *self.runs, arrived))
+        reference = ArrivalReference(meeting, *self.runs, arrived) if meeting and self.scan.table.changing else None
+        left = values * min(1.0, share) if cluster is not None else arrived_by(reference, values, self.total, share)
+        return replace(known, values=left, domain=values, cluster=cluster, reference=reference, guessed=False)
 
     def _cluster(self, name: str, single_key: bool, share: float, arrived: tuple[float, ...]) -> ArrivalCluster | None:
         """The cluster of a changing table's key, or of a reference that arrives with the row it refers to."""

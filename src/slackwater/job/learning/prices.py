@@ -35,14 +35,16 @@ class ObservationRecord(Record):
     bill: tuple[float, float, float, float, float, float]
     executors: float | None = None
     driver: float | None = None
+    beside: float = 0.0
 
     @classmethod
     def of(cls, told: Observation) -> ObservationRecord:
         compute, read, write, shuffle, broadcast, fixed = told.bill
-        return cls(bill=(compute, read, write, shuffle, broadcast, fixed), executors=told.executors, driver=told.driver)
+        bill = (compute, read, write, shuffle, broadcast, fixed)
+        return cls(bill=bill, executors=told.executors, driver=told.driver, beside=told.beside)
 
     def observation(self) -> Observation:
-        return Observation(Bill(*self.bill), self.executors, self.driver)
+        return Observation(Bill(*self.bill), self.executors, self.driver, self.beside)
 
 
 class PricesRecord(Record):
@@ -146,4 +148,4 @@ def observations(manifest: Manifest) -> Iterable[Observation]:
         return
     if done and all(step.bill for step in done):
         fixed = sum(Bill(*step.bill).fixed for step in done)
-        yield Observation(Bill(fixed=fixed), driver=1e6 * max(0.0, process / BESIDE - tasks))
+        yield Observation(Bill(fixed=fixed), driver=1e6 * max(0.0, process / BESIDE - tasks), beside=1e6 * tasks)
