@@ -65,8 +65,11 @@ class Goal:
         return bool((self.form.since ^ self.form.until) & self.memo[leaf_of(below).group].tables)
 
     def retracts(self, below: Relation) -> bool:
-        """Whether the input's deltas may remove rows."""
-        return self.memo[leaf_of(below).group].retracts
+        """Whether the input's delta between the two versions may remove rows; rows that arrive together may only come.
+
+        A whole interval may only add rows where one table alone would also take some back.
+        """
+        return self.delta(below).signed
 
     def group_of(self, relation: Relation) -> GroupLeaf:
         """The group of a relation that a rule needs."""
@@ -76,7 +79,7 @@ class Goal:
         """The group form of an Aggregate: the one whose columns are wanted, else the one that its input needs."""
         leaf = leaf_of(aggregate.input)
         deletes = bool(self.memo[leaf.group].properties.changing_tables & self.memo.retracting)
-        own = partials_of(aggregate, signed=self.retracts(leaf), deletes=deletes)
+        own = partials_of(aggregate, signed=self.memo[leaf.group].retracts, deletes=deletes)
         if not self.form.partial or own is None or own.columns == self.form.names:
             return own
         fuller = partials_of(aggregate, signed=True, deletes=deletes)

@@ -80,10 +80,14 @@ def joined_deltas(left: Relation, right: Relation, condition: Scalar) -> Relatio
 
 def distinct_keys(relation: Relation, keys: Sequence[Column]) -> tuple[Relation, Scalar]:
     """The distinct keys of some rows as twin columns, and the condition that matches them, with NULLs equal."""
-    twins = tuple((twin(key), reference(key)) for key in keys)
-    distinct = Aggregate(Project(relation, twins), tuple(column for column, _ in twins), ())
+    twins, same = matched_twins(relation, keys)
+    return Aggregate(twins, twins.columns, ()), same
+
+
+def matched_twins(relation: Relation, keys: Sequence[Column]) -> tuple[Project, Scalar]:
+    """The keys of some rows as twin columns, and the condition that matches them, with NULLs equal."""
     same = conjunction(null_safe_equality(reference(key), reference(twin(key))) for key in keys)
-    return distinct, same
+    return Project(relation, tuple((twin(key), reference(key)) for key in keys)), same
 
 
 def touched(relation: Relation, keys: Sequence[Column], changes: Relation) -> Relation:

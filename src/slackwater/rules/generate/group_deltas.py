@@ -16,7 +16,7 @@ from slackwater.algebra.schema import Column
 from slackwater.rules.declare import generates
 from slackwater.rules.goal import Goal, leaf_of
 from slackwater.rules.rule import Found
-from slackwater.rules.signed import all_of, distinct_keys, negated, touched
+from slackwater.rules.signed import all_of, matched_twins, negated, touched
 from slackwater.time.forms import Kind
 
 
@@ -106,16 +106,16 @@ def _recomputed(goal: Goal, node: Aggregate | Window, keys: Sequence[Column]) ->
 
 @generates(Kind.DELTA, of=Aggregate)
 def delta_of_growing_distinct(goal: Goal, node: Aggregate) -> Iterator[Found]:
-    """Δ(δ R)  =  δ(ΔR) ▷ R      only arrivals
+    """Δ(δ R)  =  δ(ΔR) ▷ δ R  =  δ(ΔR) ▷ R      only arrivals
 
     A row is new if it did not exist before; NULLs are equal here. Not if rows may be removed: removing the last copy
     removes the row, so copies must be counted.
     """
-    below = node.input
-    if not node.is_distinct or goal.retracts(below) or not node.keys:
+    if not node.is_distinct or goal.retracts(node.input) or not node.keys:
         return
-    old_keys, same = distinct_keys(goal.old(below), node.keys)
-    yield Join(JoinKind.ANTI, replace(node, input=goal.delta(below)), old_keys, same)
+    arrived = replace(node, input=goal.delta(node.input))
+    for old in (goal.old(goal.group.leaf), goal.old(node.input)):
+        yield Join(JoinKind.ANTI, arrived, *matched_twins(old, node.keys))
 
 
 @generates(Kind.DELTA, of=Window)
