@@ -12,6 +12,9 @@ import pytest
 from tests.sql.cells import HERE, Cell, all_cells, read_cells
 from tests.sql.warehouse import CATALOG, ROWS, row_text
 
+from slackwater.algebra.canonical import canonical
+from slackwater.catalog.table import Catalog, table
+from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
 
@@ -60,3 +63,12 @@ def test_statement(cell: Cell, on_spark: SparkSession) -> None:
         assert sorted(rows) == sorted(cell.rows)
     _, regenerated = ask(on_spark, emit(query, "spark"))
     assert regenerated == cell.rows if query.order else sorted(regenerated) == sorted(cell.rows)
+
+
+def test_spark_takes_an_order_by_an_aggregate_behind_a_having(on_spark: SparkSession) -> None:
+    """Spark looks for the columns of such an aggregate in the select list, and finds none."""
+    on_spark.createDataFrame([(1, 2), (1, 3), (2, 9)], "k int, i int").createOrReplaceTempView("having_t")
+    catalog = Catalog.of([table("having_t", {"k": "int", "i": "int"})])
+    text = "SELECT k, sum(i) AS s FROM having_t GROUP BY k HAVING count(*) > 0 ORDER BY s DESC"
+    emitted = emit(canonical(normalize(bind(text, catalog))), "spark")
+    assert [tuple(row) for row in on_spark.sql(emitted).collect()] == [(2, 9), (1, 5)]

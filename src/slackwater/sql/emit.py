@@ -167,14 +167,15 @@ class _Emitter:
     def _sortable(self, block: SelectBlock, relation: Relation, keys: tuple[SortKey, ...]) -> SelectBlock:
         """A block that may be sorted: not cut by another order, and by what Spark takes in its ORDER BY.
 
-        It takes no window functions there, and of grouping sets only what is a column already.
+        It takes no window functions there, and of grouping sets, or behind a HAVING, only what is a column already.
         """
         trees = [block.columns[key.column] for key in keys]
         is_cut = bool(keys) and block.stage is Stage.LIMITED and block.order != self._order(keys, block)
         has_window = any(tree.find(exp.Window) for tree in trees)
         has_sets = block.group is not None and block.group.find(exp.GroupingSets) is not None
         computed = any(not isinstance(tree, exp.Column) for tree in trees)
-        return self.closed(block, relation) if is_cut or has_window or (has_sets and computed) else block
+        must_close = is_cut or has_window or (computed and (has_sets or bool(block.having)))
+        return self.closed(block, relation) if must_close else block
 
     def _order(self, keys: tuple[SortKey, ...], block: SelectBlock) -> list[exp.Ordered]:
         """ORDER BY of a query, where a constant would be read as a position; it orders nothing anyway."""
