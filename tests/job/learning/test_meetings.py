@@ -13,11 +13,11 @@ from tests.job.room import Arrival, Heard, Room, Rows
 from slackwater.algebra.canonical import canonical
 from slackwater.catalog.statistics import Meeting
 from slackwater.catalog.table import Catalog, table
-from slackwater.job.inputs.batches import JoinedColumn, known_joins
+from slackwater.job.inputs.batches import JoinedColumn, SampledArrival, known_joins
 from slackwater.job.inputs.key_samples import MOST_KEYS, KeySample, merged_samples, one_in
 from slackwater.job.learning import statistics_collector
 from slackwater.job.learning.joined_columns import joined_columns
-from slackwater.job.learning.meetings import Met, in_words, meeting
+from slackwater.job.learning.meetings import Met, in_words, meeting, met
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.sql.bind import bind
 
@@ -85,14 +85,29 @@ def test_as_many_values_are_sampled_of_any_arrival() -> None:
 # --- what is learned of them -----------------------------------------------------------------------------------------
 
 
-def test_the_first_arrival_says_nothing_of_later_ones() -> None:
+def test_the_first_arrival_of_a_day_says_nothing_of_later_ones() -> None:
     first, second = Met((1, 1), 100, 100, 0, 0), Met((1, 2), 200, 50, 100, 10)
     assert meeting(LINES_OF_ORDERS, [first]) is None
     assert meeting(LINES_OF_ORDERS, [first, Met((1, 2), 3, 3, 0, 0)]) is None
     assert meeting(LINES_OF_ORDERS, [first, second]) == Meeting("orders", 0.25, 0.5, 0.05)
-    assert meeting(LINES_OF_ORDERS, [first, second, Met((2, 1), 200, 200, 0, 0)]) == Meeting(
-        "orders", 0.625, 0.25, 0.025
-    )
+    next_day = [Met((2, 1), 200, 200, 0, 0), Met((2, 2), 200, 200, 0, 0)]
+    assert meeting(LINES_OF_ORDERS, [first, second, *next_day]) == Meeting("orders", 0.625, 0.25, 0.025)
+
+
+def test_where_a_day_has_one_run_its_arrivals_count() -> None:
+    days = [Met((1, 1), 100, 100, 0, 0), Met((2, 1), 200, 50, 100, 10)]
+    assert meeting(LINES_OF_ORDERS, days) == Meeting("orders", 0.25, 0.5, 0.05)
+
+
+def test_a_key_that_comes_again_is_of_a_row_that_came_before() -> None:
+    def arrived(*by_run: tuple[tuple[int, int], range], column: str) -> tuple[SampledArrival, ...]:
+        return tuple(SampledArrival(arrival=a, keys={column: KeySample.of(keys, 1)}) for a, keys in by_run)
+
+    samples = {
+        "lines": arrived(((1, 2), range(90, 110)), ((2, 1), range(100)), column="o_id"),
+        "orders": arrived(((1, 1), range(100)), ((1, 2), range(80, 105)), ((2, 1), range(100)), column="id"),
+    }
+    assert met(LINES_OF_ORDERS, samples) == [Met((1, 2), 20, 5, 10, 0), Met((2, 1), 100, 100, 0, 0)]
 
 
 def test_it_is_said_in_words() -> None:

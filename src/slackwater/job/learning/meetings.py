@@ -1,8 +1,8 @@
 """When rows arrive that refer to each other, learned from samples of their keys, arrival by arrival.
 
 Samples are taken as files are counted (`job.inputs.counting`), so nothing is read for it again, and stay when the files
-go. An arrival is what one run read first. The first one says nothing of later ones: all that it refers to, if not to
-come, comes with it.
+go. An arrival is what one run read first. That of the first run of a day says nothing of later ones: it may be all that
+there is, and then all that it refers to comes with it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ Samples = Mapping[str, Sequence[SampledArrival]]
 
 @dataclass(frozen=True)
 class Met:
-    """The sampled values of one arrival, and how many of them are keys of rows that came then, before and after."""
+    """The sampled values of one arrival, and how many of them are keys of rows that came then, before and after.
+
+    A key that comes again during a day, as an upsert does, is of a row that came before.
+    """
 
     arrival: tuple[int, int]
     values: int
@@ -44,10 +47,16 @@ def met(joined: JoinedColumn, samples: Samples) -> list[Met]:
         values = own[arrival].values(coarsest)
         before = frozenset[int]().union(*(those for other, those in keys.items() if other < arrival))
         after = frozenset[int]().union(*(those for other, those in keys.items() if other > arrival))
-        now = values & keys[arrival]
+        again = frozenset[int]().union(*(those for other, those in keys.items() if _is_before(other, arrival)))
+        now = values & keys[arrival] - again
         came = (values - now) & before
         found.append(Met(arrival, len(values), len(now), len(came), len((values - now - came) & after)))
     return found
+
+
+def _is_before(other: tuple[int, int], arrival: tuple[int, int]) -> bool:
+    """Whether an arrival is of an earlier run of the same cycle."""
+    return other[0] == arrival[0] and other[1] < arrival[1]
 
 
 def _by_arrival(samples: Samples, source: str, column: str) -> dict[tuple[int, int], KeySample]:
@@ -55,8 +64,11 @@ def _by_arrival(samples: Samples, source: str, column: str) -> dict[tuple[int, i
 
 
 def meeting(joined: JoinedColumn, seen: Sequence[Met]) -> Meeting | None:
-    """The shares over all arrivals but the first; None if there is none, or too little of it."""
-    later = seen[1:]
+    """The shares over all arrivals after the first run of a day; None if there is none, or too little of it.
+
+    Where each day has only one run, they are those of all days but the first.
+    """
+    later = [each for each in seen if each.arrival[1] > 1] or seen[1:]
     values = sum(each.values for each in later)
     if values < ENOUGH:
         return None
