@@ -21,6 +21,7 @@ from slackwater.job.cycle.replan import Proposal
 from slackwater.job.job import Job
 from slackwater.job.learning import assumptions, statistics_collector
 from slackwater.job.store.manifest import CHECK, Manifest
+from slackwater.plan.planner import plan_queries
 from slackwater.spark.session import Session
 
 QUERY = "SELECT day, sum(price * day) AS total FROM orders JOIN lines ON lines.o_id = orders.id GROUP BY day"
@@ -103,6 +104,17 @@ def test_the_second_day_is_planned_as_if_it_were_promised(tmp_path: Path) -> Non
         assert "delta_of_join_of_arrivals" in days.job.plan().rules
         (line,) = (line for line in days.job.promised().lines() if "assumed" in line)
         assert line == ("source `lines`: with orders (o_id) assumed, as in all 4 arrivals so far; checked at each run")
+
+
+def test_what_the_day_before_relied_on_is_not_compared_again(tmp_path: Path) -> None:
+    with days_of(tmp_path) as days, patch.object(cycle_planner, "plan_queries", wraps=plan_queries) as planned:
+        made: list[int] = []
+        for first in (0, 100, 200):
+            planned.reset_mock()
+            days.day(first)
+            made.append(planned.call_count)
+        assert made == [1, 2, 1]  # without it; with and without it; with it
+        assert "delta_of_join_of_arrivals" in days.job.plan().rules
 
 
 @contextmanager

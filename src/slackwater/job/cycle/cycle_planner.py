@@ -23,7 +23,7 @@ from slackwater.job.file.sections import JobConfig, Refresh
 from slackwater.job.inputs.batches import keep_joins
 from slackwater.job.inputs.job_sources import AssumedReference, JobSources
 from slackwater.job.inputs.sources import Source
-from slackwater.job.learning.assumptions import assuming, learned_assumptions, price_of_checks
+from slackwater.job.learning.assumptions import assuming, learned_assumptions, price_of_checks, was_relied_on
 from slackwater.job.learning.joined_columns import joined_columns
 from slackwater.job.learning.prices import ClusterPrices, cluster_of, read_prices
 from slackwater.job.learning.statistics_collector import StatisticsCollector
@@ -81,20 +81,26 @@ class CyclePlanner:
         if self.statistics.learns_joins(sources):
             keep_joins(self.store, joined_columns(bound[0].values()))
         problem = replace(problem, statistics=self.statistics.now(sources))
-        return self._assuming(problem, self._planned(problem, bound))
+        return self._assuming(problem, bound)
 
-    def _assuming(self, problem: CycleProblem, planned: Planned) -> tuple[Planned, CycleProblem]:
-        """The plan with what was learned of rows that arrive together, if that pays for the checks."""
+    def _assuming(self, problem: CycleProblem, bound: Bound) -> tuple[Planned, CycleProblem]:
+        """The plan with what was learned of rows that arrive together, if that pays for the checks.
+
+        Where the last cycle has relied on it, it need only be cheaper than a full recompute: one plan less is made.
+        """
         known = learned_assumptions(self.config, self.store) if self.statistics.given is None else ()
         learned = [each for each in known if each.reference not in problem.sources[each.source].assumed]
-        if not learned or planned.planning is None or self.config.refresh is Refresh.FULL:
-            return planned, problem
+        if not learned or not bound[0] or self.config.refresh is Refresh.FULL:
+            return self._planned(problem, bound), problem
         sources = assuming(problem.sources, [(each.source, each.reference) for each in learned])
         relying = replace(problem, sources=sources)
         other = replace(self._planned(relying), assumed=tuple(each.record() for each in learned))
         checks = price_of_checks(
             learned, sources, problem.statistics, problem.timeline, other.plan.factors, problem.done
         )
+        if was_relied_on(self.store, learned) and other.cost + checks < WORTH * other.full_cost:
+            return other, relying
+        planned = self._planned(problem, bound)
         pays = other.cost + checks < WORTH * planned.cost
         return (other, relying) if pays else (planned, problem)
 
@@ -176,8 +182,8 @@ class CyclePlanner:
         statistics = self.statistics.so_far(situation.sources, situation.arrivals)
         fields = {name: fields_of(columns) for name, columns in situation.record.answers.items()}
         problem = CycleProblem(situation.sources, fields, statistics, situation.engine, situation.after, past)
-        planned = self._planned(problem)
-        return (self._assuming(problem, planned)[0] if learns else planned), past
+        bound = self._bound(problem)
+        return (self._assuming(problem, bound)[0] if learns else self._planned(problem, bound)), past
 
     # --- one problem -------------------------------------------------------------------------------------------------
 

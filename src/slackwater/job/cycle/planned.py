@@ -38,7 +38,12 @@ class Planned:
     def cost(self) -> float:
         """What the day costs, at the prices of its runs; by the queries' texts, if that is the plan."""
         keeps = self.plan.rank < self.plan.batch_rank
-        return self.plan.rank if keeps else self.as_text * self.plan.batch_rank
+        return self.plan.rank if keeps else self.full_cost
+
+    @property
+    def full_cost(self) -> float:
+        """What the day costs by the queries' texts."""
+        return self.as_text * self.plan.batch_rank
 
     def reason_lines(self, words: str) -> Iterator[str]:
         """The reasons, each after some words and, among several, after the name of its query."""

@@ -21,6 +21,7 @@ from slackwater.job.inputs.batches import JoinedColumn, SourceCounts, known_coun
 from slackwater.job.inputs.sources import Source
 from slackwater.job.learning.forecasts import DAYS
 from slackwater.job.learning.meetings import ENOUGH, Samples, met
+from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.cycle_record import AssumptionRecord
 from slackwater.job.store.store import Store
 from slackwater.physical.bill import Bill
@@ -79,11 +80,22 @@ def _kept_in(joined: JoinedColumn, counts: Mapping[str, SourceCounts], samples: 
 
 
 def _broken(store: Store) -> set[tuple[str, KeyReference]]:
-    broken: set[tuple[str, KeyReference]] = set()
-    for cycle in store.cycles(last=DAYS):
-        with suppress(StateError):
-            broken |= {(each.source, each.reference) for each in cycle.record().assumed if each.broken is not None}
-    return broken
+    every = (each for cycle in store.cycles(last=DAYS) for each in _assumed_by(cycle))
+    return {(each.source, each.reference) for each in every if each.broken is not None}
+
+
+def was_relied_on(store: Store, learned: Sequence[LearnedAssumption]) -> bool:
+    """Whether the last cycle has relied on all of it."""
+    cycle = store.current()
+    assumed = {(each.source, each.reference) for each in _assumed_by(cycle)} if cycle is not None else set()
+    return all((each.source, each.reference) in assumed for each in learned)
+
+
+def _assumed_by(cycle: Cycle) -> tuple[AssumptionRecord, ...]:
+    """What a cycle assumes, as far as its record can be read."""
+    with suppress(StateError):
+        return cycle.record().assumed
+    return ()
 
 
 def assuming(sources: Mapping[str, Source], assumed: Sequence[tuple[str, KeyReference]]) -> dict[str, Source]:
