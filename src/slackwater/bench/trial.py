@@ -27,7 +27,7 @@ from slackwater.errors import UserError
 from slackwater.job.cycle.planned import Planned
 from slackwater.job.file.config import load_job
 from slackwater.job.file.price_basis import Basis
-from slackwater.job.file.values import NEVER
+from slackwater.job.file.values import Replanning
 from slackwater.job.inputs.sources import Source
 from slackwater.job.job import Job
 from slackwater.job.learning.prices import ClusterPrices, cluster_of
@@ -193,7 +193,7 @@ class JobTrial:
             "weights": list(timeline.weights),
             "deliver": [timeline.time(run) for run in sorted(timeline.deliver)],
             "prices": self._setting.basis.value,
-            "replan": self._setting.replan or NEVER,
+            "replan": self._setting.replan or Replanning.NEVER.value,
             "sources": {name: self._source(name) for name in self._tables},
             "output": {"path": "answer"},
         }

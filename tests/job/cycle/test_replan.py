@@ -96,6 +96,29 @@ def test_ten_times_as_many_rows_are_a_reason_to_plan_anew(tmp_path: Path) -> Non
     assert decided
 
 
+def test_planning_that_costs_more_than_it_could_save_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slackwater.job.cycle.situation.Situation.rest_s", 1e-6)
+    heard = Heard()
+    with room_of(tmp_path, day(sales=(12_000, 40_000, 4_000)), replan="auto") as (room, job):
+        assert {manifest.revision for manifest in run_day(room, job, heard)} == {1}
+    surprise, stays = heard.notes[:2]
+    assert surprise == "sales brought 10× what was expected at 14:00: 40,000 rows, not 4,000"
+    assert stays.startswith("the plan stays as it is: planning takes about ")
+
+
+def test_where_only_executors_are_paid_for_planning_costs_nothing(tmp_path: Path) -> None:
+    heard = Heard()
+    settings = {"replan": "auto", "prices": "executors"}
+    with room_of(tmp_path, day(sales=(12_000, 40_000, 4_000)), **settings) as (room, job):
+        run_day(room, job, heard)
+    decided = [
+        note for note in heard.notes if note.startswith(("the rest is planned anew", "the plan stays as it is: no"))
+    ]
+    assert decided
+
+
 def test_where_nothing_is_known_later_runs_are_expected_to_be_like_the_last(tmp_path: Path) -> None:
     """The first run finds the rows of years; that the second does not is a surprise once."""
     heard = Heard()

@@ -152,6 +152,16 @@ def test_the_planner_knows_what_was_counted(counted: Counted) -> None:
     assert sales.ranges["price"] == (0.0, 70.0)
 
 
+def test_percentages_are_of_all_that_comes_and_the_first_run_finds_its_part(tmp_path: Path) -> None:
+    shares = {"10:00": "20%", "14:00": "30%", "24:00": "50%"}
+    with without_spark() as (_, session), counting_exactly():
+        room = Room(tmp_path / "room", sources={"sales": {"expect": {"arrives": shares}}})
+        room.arrive(1)
+        planned = room.job(session).planned()
+    rows = [planned.statistics["sales"].change(run).inserts for run in (1, 2, 3)]
+    assert rows == pytest.approx([7, 10.5, 17.5])
+
+
 @pytest.mark.parametrize("text", ["", "{", '{"checksum": "x", "record": {}}', '{"sources": {}}'])
 def test_a_damaged_file_only_means_counting_again(counted: Counted, text: str) -> None:
     counted.sales()

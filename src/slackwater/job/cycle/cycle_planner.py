@@ -10,16 +10,20 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from slackwater.algebra.relation import Query
+from slackwater.catalog.statistics import Statistics
 from slackwater.job.cycle.binding import bound_queries
 from slackwater.job.cycle.carry import CarriedOver, steps_that_read_again, uses_of_states
+from slackwater.job.cycle.plan_reuse import PlanReuse, fits
 from slackwater.job.cycle.planned import Planned
 from slackwater.job.cycle.problem import CycleProblem
 from slackwater.job.cycle.query_analysis import QueryAnalysis
 from slackwater.job.cycle.refresh_policy import check_incremental, is_by_text, options_for, why_not_early
-from slackwater.job.cycle.replan import WORTH, Proposal, expected_rows, rest_costs
+from slackwater.job.cycle.replan import WORTH, NotPlanned, Proposal, expected_rows, rest_costs
 from slackwater.job.cycle.situation import Situation, situation_of
 from slackwater.job.cycle.text_plans import text_plan, with_texts
+from slackwater.job.file.price_basis import Basis
 from slackwater.job.file.sections import JobConfig, Refresh
+from slackwater.job.file.values import Replanning
 from slackwater.job.inputs.batches import keep_joins
 from slackwater.job.inputs.job_sources import AssumedReference, JobSources
 from slackwater.job.inputs.sources import Source
@@ -30,12 +34,14 @@ from slackwater.job.learning.statistics_collector import StatisticsCollector
 from slackwater.job.store.accounts import Phase, charged_to
 from slackwater.job.store.column_records import fields_of
 from slackwater.job.store.cycle_directory import Cycle
+from slackwater.job.store.cycle_record import CycleRecord
 from slackwater.job.store.manifest import Manifest
 from slackwater.job.store.store import Store
 from slackwater.physical.bill import Bill
 from slackwater.physical.model import EngineCost
 from slackwater.plan.options import Options
 from slackwater.plan.past import Past
+from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Planning, plan_queries, text_cost
 
 Bound = tuple[dict[str, Query], dict[str, str]]
@@ -83,6 +89,19 @@ class CyclePlanner:
         problem = replace(problem, statistics=self.statistics.now(sources))
         return self._assuming(problem, bound)
 
+    def as_before(
+        self, sources: Mapping[str, Source], settings: Mapping[str, str]
+    ) -> tuple[CycleRecord, Plan, Statistics] | None:
+        """The record and the plan of the last cycle, if the plan serves a new one too, and what is expected now."""
+        if self.statistics.given is not None or self.methods is not None or self.config.replan is Replanning.NEVER:
+            return None
+        reuse = PlanReuse(self.config, self.store, self.analysis)
+        if (last := reuse.candidate(sources, settings)) is None:
+            return None
+        record, plan = last
+        amounts = self.statistics.amounts(sources)
+        return (record, plan, amounts) if fits(record, plan, amounts, self._factors(None)) else None
+
     def _assuming(self, problem: CycleProblem, bound: Bound) -> tuple[Planned, CycleProblem]:
         """The plan with what was learned of rows that arrive together, if that pays for the checks.
 
@@ -113,13 +132,13 @@ class CyclePlanner:
         *,
         always: bool = False,
         broken: AssumedReference | None = None,
-    ) -> Proposal | None:
+    ) -> Proposal | NotPlanned | None:
         """A new plan for the rest, if there is one and a reason: the schedule changed, runs left out, surprises.
 
         `always` needs no reason. An assumption that is broken is one, and the plan does without it.
         """
         required = bool(changed) or bool(without) or broken is not None
-        if self.config.replan is None and not required and not always:
+        if self.config.replan is Replanning.NEVER and not required and not always:
             return None
         situation = situation_of(cycle, manifests, self.sources, changed=bool(changed), without=without, broken=broken)
         if situation.after.last == situation.done:
@@ -129,6 +148,10 @@ class CyclePlanner:
         reasons += self.statistics.learn_from(situation.waiting, situation.sources) if broken is None else []
         if not reasons and not always and broken is None:
             return None
+        if self.config.replan is Replanning.AUTO and not required and not always:
+            idle = self._not_planned(situation, reasons)
+            if idle is not None and not idle.could_pay:
+                return idle
         planned, past = self._rest_planned(situation, learns=broken is None)
         missed = len([time for time in situation.before.times[situation.done :] if time in without])
         in_force = self.statistics.so_far(situation.sources, situation.arrivals_in_force(missed))
@@ -146,6 +169,14 @@ class CyclePlanner:
             planned.reasons,
             planned.assumed,
         )
+
+    def _not_planned(self, situation: Situation, reasons: Sequence[str]) -> NotPlanned | None:
+        """What planning the rest would cost beside it; None where that is not known, or planning is not paid for."""
+        planning_s = situation.record.planning_s
+        if planning_s is None or self.config.prices is not Basis.PROCESS:
+            return None
+        weight = situation.after.weight(situation.done + 1)
+        return NotPlanned(tuple(reasons), weight * planning_s, situation.rest_s)
 
     def carried(self, cycle: Cycle, manifests: Sequence[Manifest]) -> CarriedOver:
         """The rest of a cycle whose queries are no longer those that it began with.

@@ -6,6 +6,7 @@ the plan that was in force then. So a crash at any point leaves the one plan or 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -18,7 +19,8 @@ from slackwater.job.cycle.carry import CarriedOver
 from slackwater.job.cycle.conditions import Conditions, check_settings
 from slackwater.job.cycle.cycle_planner import CyclePlanner
 from slackwater.job.cycle.fingerprint import changed, fingerprint, is_about_time
-from slackwater.job.cycle.replan import Proposal
+from slackwater.job.cycle.plan_reuse import columns_of_source
+from slackwater.job.cycle.replan import NotPlanned, Proposal
 from slackwater.job.cycle.schedule import rescheduled, timeline_of
 from slackwater.job.file.sections import JobConfig
 from slackwater.job.inputs.job_sources import JobSources
@@ -29,10 +31,11 @@ from slackwater.job.learning.prices import cluster_of, read_prices
 from slackwater.job.store.accounts import Phase, charged_to
 from slackwater.job.store.column_records import columns_of
 from slackwater.job.store.cycle_directory import Cycle
-from slackwater.job.store.cycle_record import CycleRecord, Expected, RevisionRecord, SourceColumns
+from slackwater.job.store.cycle_record import CycleRecord, Expected, RevisionRecord
 from slackwater.job.store.manifest import Manifest, now, told_apart
 from slackwater.job.store.removal import remove
 from slackwater.job.store.store import Store
+from slackwater.plan.plan import Plan
 from slackwater.time.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -118,33 +121,54 @@ class Cycles:
         sources = self.sources.now()
         read_prices(self.store.prices_file, cluster_of(self.config.spark), note)  # to say what is wrong
         conditions = self.conditions(None)
+        record, plan = self._as_before(sources, conditions, note) or self._planned(sources, conditions, note)
+        dated = {"number": cycle.number, "started": now(), "day": day.isoformat() if day is not None else None}
+        cycle.write_record(record.model_copy(update={**dated, "plan": cycle.write_plan(plan)}))
+        return cycle
+
+    def _as_before(
+        self, sources: Mapping[str, Source], conditions: Conditions, note: Callable[[str], None]
+    ) -> tuple[CycleRecord, Plan] | None:
+        """The plan of the last cycle, with what is expected now, if nothing speaks for another one."""
+        before = self.planner.as_before(sources, conditions.settings)
+        if before is None:
+            return None
+        record, plan, amounts = before
+        made_in = record.planned_in or record.number
+        note(f"the plan of cycle {made_in} is used again: about the same rows are expected")
+        expected = _expected(amounts, sources, self.config.timeline)
+        return record.model_copy(update={"expected": expected, "planned_in": made_in}), plan
+
+    def _planned(
+        self, sources: Mapping[str, Source], conditions: Conditions, note: Callable[[str], None]
+    ) -> tuple[CycleRecord, Plan]:
+        """A plan of its own; number and dates of the record are still those of no cycle."""
+        started = time.thread_time()
         planned, problem = self.planner.begin(sources)
+        planning_s = time.thread_time() - started
         for reason in planned.reason_lines("computed from scratch at every delivery"):
             note(reason)
         outputs, queries = told_apart({name: columns_of(fields) for name, fields in problem.fields.items()})
-        checksum = cycle.write_plan(planned.plan)
-        cycle.write_record(
-            CycleRecord(
-                job=self.config.name,
-                number=cycle.number,
-                started=now(),
-                day=day.isoformat() if day is not None else None,
-                fingerprint=fingerprint(self.config),
-                sources={n: _source_columns(source) for n, source in sources.items()},
-                outputs=outputs or (),
-                queries=queries,
-                aggregates=tuple(sorted(problem.engine.aggregates)),
-                by_key=problem.engine.by_key,
-                settings=dict(conditions.settings),
-                pinned=dict(problem.engine.values),
-                expected=_expected(planned.statistics, sources, self.config.timeline),
-                guessed=self._guessed(sources),
-                by_text=dict(planned.reasons),
-                assumed=planned.assumed,
-                plan=checksum,
-            )
+        record = CycleRecord(
+            job=self.config.name,
+            number=0,
+            started="",
+            fingerprint=fingerprint(self.config),
+            sources={n: columns_of_source(source) for n, source in sources.items()},
+            outputs=outputs or (),
+            queries=queries,
+            aggregates=tuple(sorted(problem.engine.aggregates)),
+            by_key=problem.engine.by_key,
+            settings=dict(conditions.settings),
+            pinned=dict(problem.engine.values),
+            expected=_expected(planned.statistics, sources, self.config.timeline),
+            guessed=self._guessed(sources),
+            by_text=dict(planned.reasons),
+            assumed=planned.assumed,
+            planning_s=planning_s,
+            plan="",
         )
-        return cycle
+        return record, planned.plan
 
     def _guessed(self, sources: Mapping[str, Source]) -> tuple[str, ...]:
         """The sources of which nothing says how many rows they bring."""
@@ -174,6 +198,9 @@ class Cycles:
             return
         for reason in proposal.reasons:
             note(reason)
+        if isinstance(proposal, NotPlanned):
+            note(proposal.line)
+            return
         if not proposal.pays and not proposal.required:
             note("the plan stays as it is: no other one is clearly cheaper")
             return
@@ -196,7 +223,7 @@ class Cycles:
             raise UserError(str(broken), hint="begin a new cycle with `slackwater run --new-cycle`")
         cycle.drop_pins(run)  # it is another run now
         proposal = self.planner.rest(cycle, manifests, broken=(broken.source, broken.reference))
-        assert proposal is not None
+        assert isinstance(proposal, Proposal)
         reason = f"no longer assumed: {broken}"
         assumed = tuple(
             each.model_copy(update={"broken": run})
@@ -220,7 +247,9 @@ class Cycles:
         if cycle.pins(len(manifests) + 1) is not None:
             time = cycle.plan().time(len(manifests) + 1)
             raise UserError(f"{time} was interrupted, and goes on as planned", hint="`slackwater run` finishes it")
-        return self.planner.rest(cycle, manifests, self.rescheduled(cycle), always=True)
+        proposal = self.planner.rest(cycle, manifests, self.rescheduled(cycle), always=True)
+        assert not isinstance(proposal, NotPlanned)
+        return proposal
 
     # --- a query that has changed ------------------------------------------------------------------------------------
 
@@ -282,7 +311,3 @@ def _expected(statistics: Statistics, sources: Mapping[str, Source], timeline: T
         for name, source in sources.items()
         if source.changing and name in statistics
     }
-
-
-def _source_columns(source: Source) -> SourceColumns:
-    return SourceColumns(columns=columns_of(source.fields), optional=tuple(sorted(source.optional)))

@@ -23,6 +23,30 @@ from slackwater.time.timeline import Timeline
 WORTH = 0.97
 """What the rest must come down to for a new plan: estimates are no finer."""
 
+HOPED = 0.1
+"""The part of the rest's cost that a new plan may be hoped to save; `bench recovery` found less."""
+
+
+@dataclass(frozen=True)
+class NotPlanned:
+    """Reasons to plan the rest of a cycle again, and what that would cost, which it could not save."""
+
+    reasons: tuple[str, ...]
+    planning_s: float
+    rest_s: float
+
+    @property
+    def line(self) -> str:
+        return (
+            f"the plan stays as it is: planning takes about {self.planning_s:.1f} s of CPU, the rest of the cycle "
+            f"{self.rest_s:.1f} s at its prices"
+        )
+
+    @property
+    def could_pay(self) -> bool:
+        """Whether a new plan may be hoped to save more than planning costs."""
+        return self.planning_s < HOPED * self.rest_s
+
 
 @dataclass(frozen=True)
 class Proposal:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 from slackwater.catalog.statistics import Arrival
 from slackwater.job.cycle.conditions import Conditions
 from slackwater.job.cycle.query_analysis import Engine
 from slackwater.job.cycle.schedule import dealt_out, rescheduled, timeline_of
-from slackwater.job.cycle.surprise import surprising_arrivals, surprising_states
+from slackwater.job.cycle.surprise import TYPICAL_FACTOR, off, surprising_arrivals, surprising_states
+from slackwater.job.file.values import Replanning
 from slackwater.job.inputs.changelogs import in_proportion
 from slackwater.job.inputs.job_sources import AssumedReference, JobSources
 from slackwater.job.inputs.run_inputs import known_files
@@ -75,16 +77,32 @@ class Situation:
             arrivals[name] = (*came, self.waiting.get(name, NOTHING), *later)[: len(each)]
         return arrivals
 
-    def surprises(self, factor: float | None) -> Iterator[str]:
-        """Rows that are off by more than a factor, in words; without one nothing is a surprise."""
-        if factor is None:
+    def surprises(self, when: Replanning | float) -> Iterator[str]:
+        """Rows that are off by more than a factor, in words."""
+        if when is Replanning.NEVER:
             return
-        following = {name: each[self.done] for name, each in self.expected.items()}
+        factor = TYPICAL_FACTOR if when is Replanning.AUTO else when
+        following = self.following
         yield from surprising_arrivals(following, self.waiting, self.after.time(self.done + 1), factor)
         revisions = self.record.revisions
         planned_since = bool(revisions) and revisions[-1].from_run == self.done + 1
         if self.manifests and not planned_since:
             yield from surprising_states(self.manifests[-1].steps, factor)
+
+    @property
+    def following(self) -> dict[str, Arrival]:
+        """What the plan expects of the next run."""
+        return {name: each[self.done] for name, each in self.expected.items()}
+
+    @property
+    def rest_s(self) -> float:
+        """Seconds that the rest may cost by the plan in force, at its prices; more if more rows wait than expected."""
+        plan, following = self.plan, self.following
+        waiting = {name: arrival.changes for name, arrival in self.waiting.items() if name in following}
+        more = [off(rows, following[n].changes) for n, rows in waiting.items() if rows > following[n].changes]
+        rest = sum(plan.weight(run) * plan.cost[run - 1] for run in plan.runs if run > self.done)
+        cpu_s = plan.unit.cpu_s(rest * max(more, default=1.0))
+        return inf if cpu_s is None else cpu_s
 
     def past(self, state: Path) -> Past:
         """What is done, and the states of it whose files in the state directory are whole."""

@@ -13,6 +13,9 @@ from slackwater.job.inputs.changelogs import is_changelog
 from slackwater.job.store.manifest import StepRecord
 from slackwater.plan.plan import Purpose
 
+TYPICAL_FACTOR = 3.0
+"""By which rows must be off where a job does not say."""
+
 FEW = 1_000.0
 """So many rows are as good as none: reading them costs less than starting to."""
 

@@ -33,13 +33,14 @@ from slackwater.job.file.values import (
     Deliver,
     Expression,
     Expressions,
-    Factor,
     LocalPath,
     Price,
     QueryField,
     QueryFieldIfAny,
     QueryText,
     Refused,
+    Replan,
+    Replanning,
     Setting,
     Share,
     TimeZone,
@@ -328,9 +329,12 @@ class JobConfig(Section):
     deliver: Annotated[Deliver, Field(description="final, every, or a list of times of the schedule.")] = "final"
     refresh: Annotated[Refresh, Field(description="How the answer is brought up to date.")] = Refresh.AUTO
     replan: Annotated[
-        Factor,
-        Field(description="The rest of a day is planned anew where rows are off by more than this factor; or never."),
-    ] = 3.0
+        Replan,
+        Field(
+            description="When the rest of a day is planned again: auto (rows are off by more than 3 times and a new "
+            "plan can save more than planning costs), a factor (whenever rows are off by more), or never."
+        ),
+    ] = Replanning.AUTO
     assume: Annotated[
         Assume,
         Field(

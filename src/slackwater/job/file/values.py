@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from difflib import get_close_matches
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
 from zoneinfo import ZoneInfo, available_timezones
@@ -209,23 +210,32 @@ Price: TypeAlias = Annotated[float, Field(ge=0), BeforeValidator(_number)]
 Tolerance: TypeAlias = Annotated[float, Field(ge=0, lt=1), BeforeValidator(_number)]
 
 
-NEVER: Final = "never"
+class Replanning(StrEnum):
+    """When the rest of a day is planned again, unless by a factor of the user's."""
+
+    AUTO = "auto"
+    """If rows are off by more than a usual factor, and a new plan can save more than planning costs."""
+    NEVER = "never"
 
 
-def _factor(told: object) -> float | None:
-    if told is None or told == NEVER:
-        return None
+def _replanning(told: object) -> Replanning | float:
+    if told is None or told == Replanning.NEVER:
+        return Replanning.NEVER
+    if told == Replanning.AUTO:
+        return Replanning.AUTO
     if isinstance(told, bool) or not isinstance(told, (int, float)) or not 1 < told < math.inf:
-        raise Refused(f"must be a factor above 1, or {NEVER}, not {shown(told)}", "e.g. `replan: 3`")
+        raise Refused(f"must be auto, never or a factor above 1, not {shown(told)}", "e.g. `replan: 3`")
     return float(told)
 
 
-Factor: TypeAlias = Annotated[
-    float | None,
-    PlainValidator(_factor),
-    WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 1}, {"const": NEVER}]}, mode="validation"),
+Replan: TypeAlias = Annotated[
+    Replanning | float,
+    PlainValidator(_replanning),
+    WithJsonSchema(
+        {"anyOf": [{"type": "number", "exclusiveMinimum": 1}, {"enum": list(Replanning)}]}, mode="validation"
+    ),
 ]
-"""A factor above one; None for never."""
+"""A factor above one, by which rows must be off, or a word."""
 
 
 # -- time zones --------------------------------------------------------------------------------------------------------

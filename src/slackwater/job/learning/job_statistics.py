@@ -15,6 +15,7 @@ from slackwater.catalog.forecast import forecast
 from slackwater.catalog.stated_sizes import StatedSizes, statistics
 from slackwater.catalog.statistics import Arrival, Meeting, Statistics, TableStatistics
 from slackwater.catalog.table import Catalog
+from slackwater.job.file.sections import ExpectConfig
 from slackwater.job.inputs.batches import Batch
 from slackwater.job.inputs.sources import Source
 from slackwater.job.learning.forecasts import arrival_of, days_of, today
@@ -78,7 +79,7 @@ def _of_source(table: TableStatistics, source: Source, meets: Mapping[str, Meeti
 
 
 def _sizes(source: Source, size_evidence: Evidence, timeline: Timeline) -> StatedSizes:
-    stated = source.config.expect.sizes(size_evidence.present or None)
+    stated = source.config.expect.sizes(_in_all(source.config.expect, size_evidence.present, timeline) or None)
     if not source.changing:
         return StatedSizes(size_evidence.present or stated.rows, {}, stated.distinct)
     if stated.arrives:
@@ -96,6 +97,15 @@ def _sizes(source: Source, size_evidence: Evidence, timeline: Timeline) -> State
         arrives[time] = _scaled(arrival, total * share, present)
         present += arrives[time].growth
     return StatedSizes(None, arrives, stated.distinct)
+
+
+def _in_all(expect: ExpectConfig, present: float, timeline: Timeline) -> float:
+    """What percentages are of, where the file does not say: the rows there are what the first run finds."""
+    first = expect.arrives.get(timeline.times[0])
+    if first is None or not first.in_percent:
+        return present
+    share = expect.sizes(1.0).arrives[timeline.times[0]].growth if expect.rows is None else 1.0
+    return present / share if share > 0.0 else present
 
 
 def _shares(expected: Sequence[float]) -> list[float]:

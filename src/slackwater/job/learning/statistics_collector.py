@@ -77,6 +77,16 @@ class StatisticsCollector:
         sizes = {name: evidence(source, now[name], cycles, times) for name, source in sources.items()}
         return self._statistics(sources, sizes, whole)
 
+    @charged_to(Phase.INPUTS)
+    def amounts(self, sources: Mapping[str, Source]) -> Statistics:
+        """What the sources bring at each run; nothing is known of their columns."""
+        times = self.config.timeline.times
+        files = {name: source.listed() for name, source in sources.items()}
+        cycles = whole_cycles(self.store, len(times))
+        counted = self.sources.counted(sources, files)
+        sizes = {name: evidence(source, files[name], cycles, times) for name, source in counted.items()}
+        return job_statistics(counted, sizes, {}, self.config.timeline, {})
+
     def _statistics(
         self, sources: Mapping[str, Source], sizes: Mapping[str, Evidence], counted: Mapping[str, Batch]
     ) -> Statistics:

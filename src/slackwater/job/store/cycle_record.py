@@ -99,6 +99,10 @@ class CycleRecord(Record):
     by_text: dict[str, str] = Field(default={})
     """The queries that the first plan computes by their texts, each with the reason."""
     assumed: tuple[AssumptionRecord, ...] = ()
+    planning_s: float | None = None
+    """CPU seconds of one thread that the first plan took; None where it was not measured."""
+    planned_in: int | None = None
+    """The cycle that the plan was made for, if it was an earlier one."""
     revisions: tuple[RevisionRecord, ...] = ()
     fence: int = 0
     """The number of the lock under which it was written."""
