@@ -4,64 +4,59 @@
 from slackwater.rules import Filter, Found, Goal, Kind, generates
 ```
 
-`docs/own-rules.md` shows how to write one. Names are loaded when they are first used; `rule.py` defines rules,
-`declare.py` their decorators.
+`docs/own-rules.md` shows how to write one. `rule.py` defines rules, `declare.py` their decorators.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from slackwater.algebra.predicates import column_equality, equality_sides
-    from slackwater.algebra.relation import (
-        Aggregate,
-        AggregateCall,
-        Expand,
-        Filter,
-        Generate,
-        Join,
-        JoinKind,
-        Limit,
-        Project,
-        Relation,
-        Scan,
-        Union,
-        Values,
-        Window,
-        WindowCall,
-    )
-    from slackwater.algebra.scalar import (
-        Scalar,
-        addition,
-        call,
-        case_when,
-        cast,
-        conjunction,
-        conjuncts,
-        difference,
-        disjunction,
-        equality,
-        function_name,
-        greater,
-        is_not_null,
-        is_null,
-        literal,
-        negation,
-        product,
-        reference,
-    )
-    from slackwater.algebra.schema import Column, ColumnId
-    from slackwater.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type, decimal
-    from slackwater.errors import RuleError
-    from slackwater.memo.group import RuleFlags
-    from slackwater.rules.declare import converts, explores, generates, relates, rewrites
-    from slackwater.rules.goal import Goal
-    from slackwater.rules.match import Match
-    from slackwater.rules.rule import Found, Rule
-    from slackwater.rules.signed import distinct_keys, negated, padded, plain, touched, weighted
-    from slackwater.time.forms import WEIGHT, Kind
+from slackwater.algebra.predicates import column_equality, equality_sides
+from slackwater.algebra.relation import (
+    Aggregate,
+    AggregateCall,
+    Expand,
+    Filter,
+    Generate,
+    Join,
+    JoinKind,
+    Limit,
+    Project,
+    Relation,
+    Scan,
+    Union,
+    Values,
+    Window,
+    WindowCall,
+)
+from slackwater.algebra.scalar import (
+    Scalar,
+    addition,
+    call,
+    case_when,
+    cast,
+    conjunction,
+    conjuncts,
+    difference,
+    disjunction,
+    equality,
+    function_name,
+    greater,
+    is_not_null,
+    is_null,
+    literal,
+    negation,
+    product,
+    reference,
+)
+from slackwater.algebra.schema import Column, ColumnId
+from slackwater.algebra.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, Type, decimal
+from slackwater.errors import RuleError
+from slackwater.memo.group import RuleFlags
+from slackwater.rules.declare import converts, explores, generates, relates, rewrites
+from slackwater.rules.goal import Goal
+from slackwater.rules.match import Match
+from slackwater.rules.rule import Found, Rule
+from slackwater.rules.signed import distinct_keys, negated, padded, plain, touched, weighted
+from slackwater.time.forms import WEIGHT, Kind
 
 # fmt: off
 __all__ = [
@@ -75,31 +70,6 @@ __all__ = [
 ]
 # fmt: on
 
-_HOMES = (
-    "slackwater.time.forms",
-    "slackwater.rules.signed",
-    "slackwater.rules.rule",
-    "slackwater.rules.match",
-    "slackwater.rules.goal",
-    "slackwater.rules.declare",
-    "slackwater.memo.group",
-    "slackwater.errors",
-    "slackwater.algebra.types",
-    "slackwater.algebra.schema",
-    "slackwater.algebra.scalar",
-    "slackwater.algebra.relation",
-    "slackwater.algebra.predicates",
-)
-"""The modules that define these names."""
-
 
 def __getattr__(name: str) -> object:
-    if name in __all__:
-        for home in map(import_module, _HOMES):
-            if hasattr(home, name):
-                return getattr(home, name)
     raise AttributeError(f"module `slackwater.rules` has no attribute `{name}`; it offers {', '.join(__all__)}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])

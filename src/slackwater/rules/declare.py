@@ -1,4 +1,4 @@
-"""Decorators that make rules of functions, one for each stage; batch has one rule (`generate/snapshots.py`).
+"""Decorators that make rules of functions, one for each stage.
 
 - `normalizes`: always an improvement, so applied until none fires, before the search.
 - `rewrites`: an operator with everything below it, written another way.
@@ -6,6 +6,7 @@
 - `generates`: a form from forms of the operator's inputs (TVR-generating).
 - `converts`: a form from other forms of the same relation, for any operator (intra-TVR).
 - `relates`: a form through a relative of the relation, such as its never retracted part (inter-TVR).
+- `snapshots`: batch, which has one rule (`generate/snapshots.py`).
 
 The function's name is the rule's, the first line of its docstring the law.
 """
@@ -13,6 +14,7 @@ The function's name is the rule's, the first line of its docstring the law.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import wraps
 from typing import TypeVar
 
@@ -60,31 +62,29 @@ def explores(on: type[N], over: Kinds = ()) -> Callable[[Callable[[Match, N], It
 Body = Callable[[Goal, N], Iterator[Found]]
 
 
-def generates(
-    kind: Kind, of: type[N], *, partial: bool = False, methods: Iterable[str] = ()
-) -> Callable[[Body[N]], Rule]:
-    """A rule for a form of an operator, from forms of its inputs; it belongs to all methods, if none is named."""
-    return declared(RuleStage.GENERATE, RulePattern(of, kind=kind, partial=partial), methods=methods)
+@dataclass(frozen=True, slots=True)
+class FormRules:
+    """The decorator of a stage of rules about forms; a rule belongs to all methods, if none is named."""
+
+    stage: RuleStage
+
+    def __call__(
+        self,
+        kind: Kind,
+        of: type[N] = Relation,  # type: ignore[assignment]
+        *,
+        partial: bool = False,
+        methods: Iterable[str] = (),
+        flags: RuleFlags = NO_FLAGS,
+    ) -> Callable[[Body[N]], Rule]:
+        return declared(self.stage, RulePattern(of, kind=kind, partial=partial), methods=methods, flags=flags)
 
 
-def converts(
-    kind: Kind,
-    *,
-    of: type[N] = Relation,  # type: ignore[assignment]
-    partial: bool = False,
-    methods: Iterable[str] = (),
-    flags: RuleFlags = NO_FLAGS,
-) -> Callable[[Body[N]], Rule]:
-    """A rule for a form from other forms of the same relation."""
-    return declared(RuleStage.INTRA, RulePattern(of, kind=kind, partial=partial), methods=methods, flags=flags)
-
-
-def relates(
-    kind: Kind,
-    *,
-    of: type[N] = Relation,  # type: ignore[assignment]
-    partial: bool = False,
-    methods: Iterable[str] = (),
-) -> Callable[[Body[N]], Rule]:
-    """A rule for a form through a relative of the relation."""
-    return declared(RuleStage.INTER, RulePattern(of, kind=kind, partial=partial), methods=methods)
+generates = FormRules(RuleStage.GENERATE)
+"""A rule for a form of an operator, from forms of its inputs."""
+converts = FormRules(RuleStage.INTRA)
+"""A rule for a form from other forms of the same relation."""
+relates = FormRules(RuleStage.INTER)
+"""A rule for a form through a relative of the relation."""
+snapshots = FormRules(RuleStage.SNAPSHOT)
+"""The rule of batch: a snapshot of an operator from snapshots of its inputs."""

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from slackwater.algebra.relation import Relation, Scan
 from slackwater.memo.group import RuleFlags
+from slackwater.rules.declare import snapshots
 from slackwater.rules.goal import Goal
-from slackwater.rules.rule import Found, RulePattern, RuleStage, declared
+from slackwater.rules.rule import Found
 from slackwater.time.forms import GroupLeaf, Kind
 
 
-@declared(RuleStage.SNAPSHOT, RulePattern(Relation, kind=Kind.SNAPSHOT), flags=RuleFlags(makes_batch=True))
+@snapshots(Kind.SNAPSHOT, flags=RuleFlags(makes_batch=True))
 def snapshot_of_operator(goal: Goal, node: Relation) -> Iterator[Found]:
     """op(R)@v  =  op(R@v)
 
