@@ -29,7 +29,7 @@ from slackwater.plan.codec import plan_to_value
 from slackwater.plan.explain import explain as explained
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Planning
-from slackwater.search.show import show_trace
+from slackwater.search.trace import show_trace
 
 
 @dataclass(frozen=True, slots=True)

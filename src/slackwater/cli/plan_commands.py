@@ -52,7 +52,7 @@ from slackwater.plan.planner import Planning, plan_query
 from slackwater.rules.catalogue import METHODS
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.objective import LastRunFirst, Objective, WeightedSum
-from slackwater.search.show import show_groups, show_trace, target, ways
+from slackwater.search.trace import show_groups, show_trace, target, ways
 from slackwater.sql.bind import bind
 from slackwater.sql.typing import check_types
 from slackwater.time.timeline import Timeline
