@@ -17,6 +17,7 @@ from slackwater.plan.plan import ONLY
 from slackwater.rows.estimate import Estimate, Rows
 from slackwater.rules.catalogue import METHODS
 from slackwater.search.cells import Cell
+from slackwater.simulation.cell_sources import cell_sources
 from slackwater.simulation.simulator import Simulation, Simulator, simulate
 from slackwater.sql.emit import emit
 from slackwater.time.forms import Form, Kind
@@ -122,7 +123,7 @@ class Forms:
         return self.rows_of(self.memo.snapshot(part.group, self.group.tables), run)
 
     def rows_of(self, form: Form, run: int) -> list[Row]:
-        relation = self.planning.cells.sources(Cell(form, run))
+        relation = cell_sources(self.planning.cells).of(Cell(form, run))
         names = [c.name for c in relation.columns]
         wanted = [names.index(n) for n in ("o_id", "cat", "price", "cost", "multiplicity") if n in names]
         found = self._connection().execute(emit(relation, "duckdb")).fetchall()

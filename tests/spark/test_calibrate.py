@@ -10,9 +10,9 @@ from tests.job.room import Room
 
 from slackwater.cli.main import DONE, WRONG_USAGE, main
 from slackwater.job.learning.calibrate import AGAIN, TRIALS
+from slackwater.job.learning.calibration import LEAST, MOST
 from slackwater.job.learning.prices import read_prices
 from slackwater.physical.bill import EVEN, WORK, Item
-from slackwater.physical.calibration import LEAST, MOST
 from slackwater.spark.session import Session
 
 SMALL = ("--rows", "5000", "--repeat", "1")

@@ -41,6 +41,7 @@ from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.cells import Cell, Cells
 from slackwater.search.explore import Explorer
 from slackwater.search.trace import Trace
+from slackwater.simulation.cell_sources import cell_sources
 from slackwater.simulation.simulator import Simulation, Simulator
 from slackwater.simulation.tables import Tables
 from slackwater.sql.bind import bind
@@ -276,7 +277,7 @@ class Forms:
         counted: list[tuple[Cell, float]] = []
         for _, cell in self._cells(cells):
             with self._as_far_as_duckdb_goes():
-                counted.append((cell, self._count(emit(cells.sources(cell), "duckdb"))))
+                counted.append((cell, self._count(emit(cell_sources(cells).of(cell), "duckdb"))))
         return Day(
             {name: known.arrivals for name, known in self.tables.statistics.items()},
             tuple(RowCount(cells.subject(cell), rows) for cell, rows in counted),
@@ -308,12 +309,12 @@ class Forms:
         for form in list(group.forms):
             if form.until == group.tables and form.since == OLD:
                 for cell in {cells.cell(form, run): None for run in runs}:
-                    if not cells.is_empty(cell) and cells.has_sources(cell):
+                    if not cells.is_empty(cell) and cell_sources(cells).find(cell) is not None:
                         yield cell
 
     def _rows(self, group: Group, cell: Cell, plain: Cells, taught: Cells) -> Guess:
         form = cell.form
-        text = emit(plain.sources(cell), "duckdb")
+        text = emit(cell_sources(plain).of(cell), "duckdb")
         expected = {FORMULAS: plain.estimate(cell).rows, LEARNED: taught.estimate(cell).rows}
         if self.compared:
             expected[DUCKDB] = self._expects(text)
@@ -325,7 +326,7 @@ class Forms:
 
     def _changes(self, group: Group, cell: Cell, plain: Cells, taught: Cells) -> Iterator[Guess]:
         """Inserts, updates and deletes apart; of a growth, the difference method knows inserts only."""
-        truth, keyed = self._counted_changes(emit(plain.sources(cell), "duckdb"), group, cell.form)
+        truth, keyed = self._counted_changes(emit(cell_sources(plain).of(cell), "duckdb"), group, cell.form)
         told = {
             FORMULAS: _told_apart(plain.estimate(cell).changes, keyed=keyed),
             LEARNED: _told_apart(taught.estimate(cell).changes, keyed=keyed),

@@ -17,10 +17,10 @@ from slackwater.cli.text import plain_table, seconds
 from slackwater.job.file.price_basis import Basis
 from slackwater.job.job import Job
 from slackwater.job.learning.calibrate import PASSES, ROWS, Trial, calibrate_cluster
+from slackwater.job.learning.calibration import work_in_seconds
 from slackwater.job.learning.prices import ClusterPrices
 from slackwater.json_text import Json
 from slackwater.physical.bill import Bill, Item
-from slackwater.physical.calibration import work_in_seconds
 
 MEANING = {
     Item.COMPUTE: "filters, joins, groups, sorting",

@@ -77,7 +77,7 @@ class Machine:
     """Whether joins carry hints which side to broadcast; else Spark decides (`spark_size_guess`)."""
     prices: Prices = field(default_factory=Prices)
     factors: Bill = EVEN
-    """The cost of each item on this cluster, relative to the built-in rates; see `calibration`."""
+    """The cost of each item on this cluster, relative to the built-in rates; see `job/learning/calibration`."""
 
     def on_rows(self, node: Relation, rows: Rows) -> Work:
         """The work of an operator on the rows of its input, without exchanges."""

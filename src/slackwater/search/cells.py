@@ -67,7 +67,6 @@ class Cells:
         self.corrections = learned(memo, statistics, history)
         self.sizes = Sizes(memo, statistics, self.corrections)
         self._formulas = Sizes(memo, statistics)
-        self._sources: dict[Cell, Relation | None] = {}
 
     def cell(self, form: Form, interval: int) -> Cell:
         """The cell of a form in an interval."""
@@ -152,7 +151,7 @@ class Cells:
     @once_for_each
     def _substituted(self, alternative: Alternative, substitutes: tuple[Relation, ...]) -> Relation:
         by_leaf = dict(zip(alternative.leaves(), substitutes, strict=True))
-        return simplify_empties(_replaced(alternative.tree, by_leaf.__getitem__))
+        return simplify_empties(replaced(alternative.tree, by_leaf))
 
     def _substitute(self, leaf: Form, interval: int) -> Relation:
         """What is read in place of a leaf in an interval: itself, nothing, or the snapshot that it leads to."""
@@ -235,34 +234,6 @@ class Cells:
 
         return Estimator(leaf, self.sizes.essential, self.corrections.of)
 
-    def sources(self, cell: Cell) -> Relation:
-        """The cell as an expression over base tables, by the first alternatives that reach them."""
-        relation = self._written_out(cell)
-        if relation is None:
-            raise InternalError(f"nothing computes {cell.form} at run {cell.interval} from tables")
-        return relation
-
-    def has_sources(self, cell: Cell) -> bool:
-        """Whether the cell can be computed from base tables."""
-        return self._written_out(cell) is not None
-
-    def _written_out(self, cell: Cell) -> Relation | None:
-        if cell not in self._sources:
-            self._sources[cell] = None  # a cell cannot be computed from itself
-            self._sources[cell] = self._first_written_out(cell)
-        return self._sources[cell]
-
-    def _first_written_out(self, cell: Cell) -> Relation | None:
-        if self.is_at_hand(cell):
-            return self.at_hand(cell)
-        for _, tree in self.ways(cell):
-            leaves = forms_of(tree)
-            written = ((leaf, self._written_out(self.cell(leaf, cell.interval))) for leaf in leaves)
-            below = {leaf: relation for leaf, relation in written if relation is not None}
-            if len(below) == len(leaves):
-                return _replaced(tree, below.__getitem__)
-        return None
-
 
 def source_of(scan: Scan, cell: Cell) -> Relation:
     """A version of a base table, or its delta of an interval."""
@@ -271,7 +242,8 @@ def source_of(scan: Scan, cell: Cell) -> Relation:
     return change_source(scan, cell.interval, signed=cell.form.signed)
 
 
-def _replaced(tree: Relation, new: Callable[[Form], Relation]) -> Relation:
+def replaced(tree: Relation, new: Mapping[Form, Relation]) -> Relation:
+    """An expression over forms with other relations in their place."""
     if isinstance(tree, Form):
-        return new(tree)
-    return tree.with_inputs(*(_replaced(below, new) for below in tree.inputs))
+        return new[tree]
+    return tree.with_inputs(*(replaced(below, new) for below in tree.inputs))

@@ -27,6 +27,7 @@ from slackwater.plan.planner import Planning, plan_query
 from slackwater.rows.feedback import Day, RowCount
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.cells import Cell, Cells
+from slackwater.simulation.cell_sources import cell_sources
 from slackwater.simulation.tables import Tables, in_spark_types
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
@@ -189,4 +190,4 @@ class Simulator:
 
     def count_rows(self, cells: Cells, cell: Cell) -> float:
         """The rows of a cell on the data: as the `measure` of `Options`, it takes the place of estimates."""
-        return float(self._tables.query(emit(cells.sources(cell), "duckdb", like_spark=True)).num_rows)
+        return float(self._tables.query(emit(cell_sources(cells).of(cell), "duckdb", like_spark=True)).num_rows)

@@ -14,6 +14,7 @@ from tests.job.room import Heard, Room
 from slackwater.algebra.relation import Values
 from slackwater.cli.main import DONE, main
 from slackwater.job.file.price_basis import BESIDE, OF_PROCESS, Basis
+from slackwater.job.learning.calibration import Observation
 from slackwater.job.learning.prices import (
     REMEMBERED,
     WARM,
@@ -26,7 +27,6 @@ from slackwater.job.learning.prices import (
 from slackwater.job.learning.regret import BatchRecord, Finished, Regret, regrets
 from slackwater.job.store.manifest import Manifest, StepRecord, read_record, write_record
 from slackwater.physical.bill import EVEN, Bill
-from slackwater.physical.calibration import Observation
 from slackwater.plan.explain import explain
 from slackwater.plan.plan import Plan, Purpose, Step
 

@@ -2,6 +2,9 @@
 
 A cycle is one day of the schedule: its times are due on that day, `24:00` at its end. The moment at which `run` is
 called decides what is due, and nothing else does: what is committed stays, whichever way the clock is set.
+
+Daylight saving needs a rule. Where the clock is put forward, a skipped time is due at the moment of the change. Where
+it is put back, a time that occurs twice is due the first time. So times are always due in the order of the schedule.
 """
 
 from __future__ import annotations
@@ -9,14 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import time as time_of_day
 from typing import TypeAlias
 
 from slackwater.job.file.sections import JobConfig
 from slackwater.job.store.cycle_record import CycleRecord
-from slackwater.time.clock import due_at
+from slackwater.time.clock import minutes
 
 Clock: TypeAlias = Callable[[], datetime]
 """What says the time."""
+
+_MINUTE = timedelta(minutes=1)
 
 
 def system_clock() -> datetime:
@@ -112,3 +118,20 @@ class Calendar:
         if complete is not None:
             day = self.day_after(complete) or max(day, complete + timedelta(days=1))
         return self.next_run(day, self.first)
+
+
+def due_at(day: date, name: str, zone: tzinfo) -> datetime:
+    """The moment of a clock time on a day, in a time zone."""
+    past = minutes(name)
+    assert past is not None, name
+    local = datetime.combine(day, time_of_day()) + past * _MINUTE
+    steps = 0
+    while not _exists(local, zone):
+        local -= _MINUTE
+        steps = 1  # the clock jumps right after the last existing minute
+    return local.replace(tzinfo=zone).astimezone(UTC) + steps * _MINUTE
+
+
+def _exists(local: datetime, zone: tzinfo) -> bool:
+    """Whether a local time exists in a zone; daylight saving skips some."""
+    return local.replace(tzinfo=zone).astimezone(UTC).astimezone(zone).replace(tzinfo=None) == local

@@ -10,11 +10,13 @@ from dataclasses import replace
 from enum import StrEnum
 
 from slackwater.physical.bill import EVEN, Bill
-from slackwater.physical.calibration import DRIVER
 
 OF_PROCESS = 6.0
 """Fixed costs for the whole process, in parts of the built-in rates: 0.24 s for a statement, 0.05 s for an exchange,
 0.02 s for a source, in seconds of tasks."""
+
+DRIVER = 0.1
+"""The price of a second of the driver where executors are what counts: it is one machine beside many."""
 
 BESIDE = 1.35
 """What the process takes for a second of tasks: beside them it collects garbage and compiles their code."""

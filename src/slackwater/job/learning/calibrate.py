@@ -24,9 +24,9 @@ from slackwater.catalog.table import Catalog, table
 from slackwater.compile.program import compile_step
 from slackwater.compile.views import quoted_text
 from slackwater.errors import UserError
+from slackwater.job.learning.calibration import Observation
 from slackwater.job.learning.prices import ClusterPrices
 from slackwater.physical.bill import Bill
-from slackwater.physical.calibration import Observation
 from slackwater.physical.machine import BroadcastLimit
 from slackwater.physical.model import EngineCost
 from slackwater.plan.options import Options

@@ -19,10 +19,10 @@ from slackwater.compile.upserts import bill_of as changelog_bill
 from slackwater.job.cycle.planned import Planned
 from slackwater.job.file.sections import Changes, SourceConfig
 from slackwater.job.inputs.promises import is_trusted, promises_of, references_of, trusted
+from slackwater.job.learning.calibration import work_in_seconds
 from slackwater.job.store.column_records import fields_of
 from slackwater.job.store.cycle_record import AssumptionRecord, CycleRecord
 from slackwater.physical.bill import Bill
-from slackwater.physical.calibration import work_in_seconds
 from slackwater.plan.plan import Plan
 from slackwater.rows.width import type_width
 

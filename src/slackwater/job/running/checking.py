@@ -45,12 +45,12 @@ from slackwater.job.inputs.promises import (
 )
 from slackwater.job.inputs.references import BrokenAssumption
 from slackwater.job.inputs.sources import Source, reader_options
+from slackwater.job.learning.calibration import work_in_seconds
 from slackwater.job.store.manifest import CHECK, StepRecord, checksum_of
 from slackwater.job.store.pins import FilePin, Pins
 from slackwater.job.store.removal import remove
 from slackwater.job.store.store import Store
 from slackwater.physical.bill import Bill
-from slackwater.physical.calibration import work_in_seconds
 from slackwater.rows.width import type_width
 from slackwater.spark.metrics import NOTHING, Measured
 from slackwater.spark.statements import Task, run_all

@@ -19,6 +19,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from slackwater.job.file.price_basis import DRIVER
 from slackwater.physical.bill import EVEN, WORK, Bill, Item
 
 LEAST, MOST = 0.1, 10.0
@@ -42,9 +43,6 @@ TASKS = 0.75
 OBSCURED = 0.2
 """The error of what is taken to be the driver's, in parts of the tasks beside it: collecting their garbage, compiling
 their code."""
-
-DRIVER = 0.1
-"""The price of a second of the driver where executors are what counts: it is one machine beside many."""
 
 ROUNDS, SWEEPS = 30, 200
 

@@ -6,9 +6,8 @@ from random import Random
 
 import pytest
 
-from slackwater.physical.bill import EVEN, WORK, Bill, Item
-from slackwater.physical.calibration import (
-    DRIVER,
+from slackwater.job.file.price_basis import DRIVER
+from slackwater.job.learning.calibration import (
     LEAST,
     MOST,
     TASKS,
@@ -17,6 +16,7 @@ from slackwater.physical.calibration import (
     fitted,
     work_in_seconds,
 )
+from slackwater.physical.bill import EVEN, WORK, Bill, Item
 
 SLOW_DISK = Bill(compute=0.8, read=3.0, write=2.0, shuffle=1.5, broadcast=0.5, fixed=1.0)
 
