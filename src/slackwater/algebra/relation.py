@@ -12,10 +12,10 @@ Read next: `properties` for what is known of a relation, `show` for how it is pr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache, cached_property
-from typing import Self, TypeVar
+from functools import cached_property
+from typing import ClassVar, Self, TypeVar
 
 from slackwater.algebra.scalar import NULL, TRUE, Scalar, case_when, function_name, literal, reference
 from slackwater.algebra.schema import Column, TableSchema
@@ -112,16 +112,13 @@ class WindowCall:
         return self.name in ("row_number", "rank", "dense_rank")
 
 
-@cache
-def _names_of_fields(kind: type[object]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))  # type: ignore[arg-type]
-
-
 class Relation:
     """What all operators share: inputs, columns, and the columns that come from outside."""
 
     names: tuple[Column, ...]
     """The columns that an operator names itself, if it does."""
+    __match_args__: ClassVar[tuple[str, ...]]
+    """The names of its fields."""
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -174,7 +171,7 @@ class Relation:
 
     @cached_property
     def _fields(self) -> tuple[object, ...]:
-        return tuple(getattr(self, name) for name in _names_of_fields(type(self)))  # type: ignore[arg-type]
+        return tuple(getattr(self, name) for name in self.__match_args__)
 
     @cached_property
     def _hash(self) -> int:
@@ -265,8 +262,12 @@ class Unary(Relation):
         return replace(self, input=inputs[0])
 
 
+class ByRow(Unary):
+    """An operator that processes each row by itself."""
+
+
 @dataclass(frozen=True, eq=False)
-class Filter(Unary):
+class Filter(ByRow):
     """The rows for which the predicate is true."""
 
     predicate: Scalar
@@ -277,7 +278,7 @@ class Filter(Unary):
 
 
 @dataclass(frozen=True, eq=False)
-class Project(Unary):
+class Project(ByRow):
     """Each row anew: columns kept, renamed or computed."""
 
     items: tuple[tuple[Column, Scalar], ...]
@@ -358,7 +359,7 @@ class Aggregate(Unary):
 
 
 @dataclass(frozen=True, eq=False)
-class Expand(Unary):
+class Expand(ByRow):
     """Each row once per grouping set: a copy of each key, null where the set leaves it out, and the set's number.
 
     `keys` pairs each copy with the column it copies. A set is a bit mask over the keys, first key highest; a bit is on
@@ -459,7 +460,7 @@ class Limit(Unary):
 
 
 @dataclass(frozen=True, eq=False)
-class Generate(Unary):
+class Generate(ByRow):
     """Each row beside every row its generator makes of it (explode); with `keep_empty`, beside nulls if none."""
 
     generator: Scalar
@@ -473,10 +474,6 @@ class Generate(Unary):
     @cached_property
     def scalars(self) -> tuple[Scalar, ...]:
         return (self.generator,)
-
-
-BY_ROW = (Filter, Project, Expand, Generate)
-"""Operators that process each row by itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from slackwater.algebra.relation import BY_ROW, Join, JoinKind, Relation, Union
+from slackwater.algebra.relation import ByRow, Join, JoinKind, Relation, Union
 from slackwater.memo.memo import Memo
 from slackwater.time.forms import GroupLeaf
 
@@ -38,7 +38,7 @@ def has_positive_part(memo: Memo, expression: Relation) -> bool:
 
 def _positive(memo: Memo, node: Relation) -> Relation | None:
     parts = [positive_part(memo, below) for below in node.inputs if isinstance(below, GroupLeaf)]
-    if isinstance(node, BY_ROW):
+    if isinstance(node, ByRow):
         return None if parts[0] is None else node.with_inputs(parts[0])
     match node:
         case Join():

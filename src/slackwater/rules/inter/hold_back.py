@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from slackwater.algebra.relation import Aggregate, Expand, Filter, Generate, Join, JoinKind, Project, Relation, Union
+from slackwater.algebra.relation import Aggregate, ByRow, Join, JoinKind, Project, Relation, Union
 from slackwater.rules.declare import relates
 from slackwater.rules.goal import Goal, leaf_of
 from slackwater.rules.rule import Found
@@ -48,40 +48,14 @@ def complete_partial_aggregates(goal: Goal, node: Aggregate) -> Iterator[Found]:
     yield partials.merge(before, partials.of_rows(goal.completion(leaf)))
 
 
-@relates(Kind.COMPLETION, of=Filter, methods=METHOD)
-def completion_of_filter(goal: Goal, node: Filter) -> Iterator[Found]:
-    """Δᴾ(σp R)  =  σp(Δᴾ R)
+@relates(Kind.COMPLETION, of=ByRow, methods=METHOD)
+def completion_of_row_operator(goal: Goal, node: ByRow) -> Iterator[Found]:
+    """Δᴾ(op R)  =  op(Δᴾ R)      for σ, π, grouping sets and generators
 
-    A filter processes each row independently.
+    They process each row independently. A completion has no weights, which a projection would have to keep: it removes
+    no rows.
     """
-    yield Filter(goal.completion(node.input), node.predicate)
-
-
-@relates(Kind.COMPLETION, of=Project, methods=METHOD)
-def completion_of_project(goal: Goal, node: Project) -> Iterator[Found]:
-    """Δᴾ(π R)  =  π(Δᴾ R)
-
-    A projection processes each row independently. A completion has no weights: it removes no rows.
-    """
-    yield Project(goal.completion(node.input), node.items)
-
-
-@relates(Kind.COMPLETION, of=Expand, methods=METHOD)
-def completion_of_expand(goal: Goal, node: Expand) -> Iterator[Found]:
-    """Δᴾ(R × sets)  =  Δᴾ R × sets
-
-    Each row is copied once for each grouping set.
-    """
-    yield replace(node, input=goal.completion(node.input))
-
-
-@relates(Kind.COMPLETION, of=Generate, methods=METHOD)
-def completion_of_generate(goal: Goal, node: Generate) -> Iterator[Found]:
-    """Δᴾ(explode R)  =  explode(Δᴾ R)
-
-    A generator processes each row independently.
-    """
-    yield replace(node, input=goal.completion(node.input))
+    yield node.with_inputs(goal.completion(node.input))
 
 
 @relates(Kind.COMPLETION, of=Union, methods=METHOD)
