@@ -12,7 +12,7 @@ from slackwater.catalog.statistics import Statistics
 from slackwater.plan.gc_paused import gc_paused
 from slackwater.plan.options import Options
 from slackwater.plan.plan import Plan
-from slackwater.plan.planner import Exploration, Planning, choose_plan, plan_queries
+from slackwater.plan.planner import Planning, choose_plan, plan_queries
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.objective import WeightedSum
 from slackwater.time.timeline import Timeline
@@ -58,12 +58,10 @@ class PlannedProblem:
         self, *, statistics: Statistics | None = None, timeline: Timeline | None = None, keeping: bool | None = None
     ) -> Plan:
         """The plan for other numbers; what the rules have found stays."""
-        found = self.planning
-        exploration = Exploration(self.queries, found.memo, found.trace, found.roots, found.explore_seconds)
         options = self.options if keeping is None else replace(self.options, keeping=keeping)
         if timeline is not None and isinstance(options.objective, WeightedSum):
             options = replace(options, objective=WeightedSum(timeline.weights))
-        return choose_plan(exploration, statistics or self.statistics, timeline or self.timeline, options).plan
+        return choose_plan(self.planning, statistics or self.statistics, timeline or self.timeline, options).plan
 
     def planned_with(
         self, tables: Mapping[str, TableSchema], statistics: Statistics | None = None, options: Options | None = None

@@ -127,7 +127,7 @@ class SlowPlanner:
     def __call__(self, query: Query, statistics: Statistics, timeline: Timeline, options: Options) -> Planning:
         intervals = timeline.last if SYMMETRY in self.without else 1
         explored = [self._explored({ONLY: query}, statistics, options) for _ in range(intervals)]
-        whole = replace(explored[-1], seconds=sum(each.seconds for each in explored))
+        whole = replace(explored[-1], explore_seconds=sum(each.explore_seconds for each in explored))
         return choose_plan(whole, statistics, timeline, options)
 
     def _explored(self, queries: Mapping[str, Query], statistics: Statistics, options: Options) -> Exploration:

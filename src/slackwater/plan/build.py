@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
-from slackwater.algebra.relation import Project, Query, Relation, Values
+from slackwater.algebra.relation import Project, Relation, Values
 from slackwater.algebra.scalar import reference
 from slackwater.algebra.schema import Column
 from slackwater.errors import InternalError
 from slackwater.physical.statement_price import Statement
 from slackwater.plan.identity import Identities
-from slackwater.plan.plan import Purpose, Step, answer_of, output_name
+from slackwater.plan.plan import Purpose, Step, answer_of
+from slackwater.plan.proposals import Delivery, ProposedPlan
 from slackwater.rows.bounds import most_rows
 from slackwater.rows.cardinality import Estimator
 from slackwater.rows.estimate import Estimate
 from slackwater.rows.width import row_width
 from slackwater.search.cells import Cell, Cells
-from slackwater.search.choose import Choice
 from slackwater.search.space import Key
 from slackwater.sql.names import output_names
 from slackwater.time.forms import Form, Kind, forms_of
@@ -25,70 +25,35 @@ from slackwater.time.source_names import state_source
 from slackwater.time.version import OLD, Mask
 
 
-@dataclass(frozen=True)
-class Delivery:
-    """The answer of a query at a run: the rows of a cell, computed at this run or before."""
-
-    key: Key
-    run: int
-    name: str
-    query: Query
-
-    @property
-    def step(self) -> str:
-        """The name of the step that delivers it."""
-        return output_name(self.name, self.run)
-
-
-def saved_cells(choices: Mapping[Key, Choice], deliveries: Sequence[Delivery], shared: Collection[Key]) -> set[Key]:
-    """The cells with a step of their own: those that a later run reads or delivers, and shared ones."""
-    later = {source for (_, run), choice in choices.items() for source in choice.inputs if source[1] < run}
-    later |= {delivery.key for delivery in deliveries if delivery.key[1] < delivery.run}
-    return {key for key in later | set(shared) if key in choices and choices[key].tree is not None}
-
-
-@dataclass
 class StepBuilder:
-    """Turns the choices for each delivered cell into the steps of every run.
+    """Turns a proposed plan into the steps of every run. Shared cells are loaded even by their own run.
 
-    `saved` are the cells with a step of their own, with the benefit of each; those that are `shared` are loaded even by
-    their own run.
+    `kept` are cells that exist already, with the steps that saved them; `past` are the steps of completed runs, whose
+    names are taken.
     """
 
-    cells: Cells
-    choices: Mapping[Key, Choice]
-    deliveries: tuple[Delivery, ...]
-    saved: Mapping[Key, float]
-    shared: Collection[Key]
-    kept: Mapping[Key, Step] = field(default_factory=dict)
-    """Cells that exist already, and the steps that saved them."""
-    past: Collection[Step] = ()
-    """The steps of completed runs: their names are taken."""
-    rows: dict[Relation, Estimate] = field(default_factory=dict)
-    """The estimates of every part of every step; filled by `steps`."""
-    _names: dict[Key, str] = field(default_factory=dict)
-    _taken: set[str] = field(default_factory=set)
-    _identities: Identities = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self.memo = self.cells.memo
-        self._taken |= {delivery.step for delivery in self.deliveries} | {step.name for step in self.past}
-        self._names |= {key: step.name for key, step in self.kept.items()}
+    def __init__(
+        self, cells: Cells, proposed: ProposedPlan, kept: Mapping[Key, Step], past: Collection[Step] = ()
+    ) -> None:
+        self.cells, self.memo = cells, cells.memo
+        self.proposed, self.choices = proposed, proposed.choices
+        self.rows: dict[Relation, Estimate] = {}
+        """The estimates of every part of every step; filled by `steps`."""
+        self._names = {key: step.name for key, step in kept.items()}
+        self._taken = {delivery.step for delivery in proposed.deliveries} | {step.name for step in past}
         self._identities = Identities(self.memo)
 
     def steps(self) -> list[Step]:
         """All steps, run by run, each after the steps it reads."""
-        order = self._in_order()
-        later = {source for key in order for source in self.choices[key].inputs if source[1] < key[1]}
-        later |= {delivery.key for delivery in self.deliveries if delivery.key[1] < delivery.run}
+        order, deliveries = self._in_order(), self.proposed.deliveries
         steps: list[Step] = []
-        for run in sorted({run for _, run in order} | {delivery.run for delivery in self.deliveries}):
-            due = [delivery for delivery in self.deliveries if delivery.run == run]
+        for run in sorted({run for _, run in order} | {delivery.run for delivery in deliveries}):
+            due = [delivery for delivery in deliveries if delivery.run == run]
             for key in order:
                 if key[1] != run:
                     continue
-                if key in self.saved and not self._is_written_out(key):
-                    steps.append(self._step(key, Purpose.STATE if key in later else Purpose.SCRATCH))
+                if self.proposed.has_step(key):
+                    steps.append(self._step(key, Purpose.STATE if key in self.proposed.read_later else Purpose.SCRATCH))
                 steps.extend(self._output(delivery) for delivery in due if delivery.key == key)
             steps.extend(self._output(delivery) for delivery in due if delivery.key[1] < run)
         return steps
@@ -104,13 +69,9 @@ class StepBuilder:
                 visit(source)
             done[key] = None
 
-        for delivery in self.deliveries:
+        for delivery in self.proposed.deliveries:
             visit(delivery.key)
         return list(done)
-
-    def _is_written_out(self, key: Key) -> bool:
-        """Whether a cell is a constant relation, which need not be saved."""
-        return isinstance(self.choices[key].tree, Values)
 
     def _step(self, key: Key, purpose: Purpose) -> Step:
         relation, rules, cost = self._written_out(key)
@@ -127,7 +88,7 @@ class StepBuilder:
             size.rows,
             cost,
             size=size.rows * (size.width or row_width(key[0].form)),
-            benefit=self.saved[key],
+            benefit=self.proposed.worth.get(key, 0.0),
             identity=self._identities.of(key[0]),
             subject=self.cells.subject(key[0]),
             by_history=self.cells.by_history(key[0]),
@@ -154,11 +115,11 @@ class StepBuilder:
 
     def _read(self, key: Key, run: int) -> tuple[Relation, tuple[str, ...], float]:
         """A cell as a run reads it: from its state, or inlined."""
-        if key in self._names and (key[1] < run or key in self.shared):
+        if key in self._names and (key[1] < run or key in self.proposed.shared):
             state = state_source(self._names[key], key[0].form.columns)
             self.rows[state] = self.cells.estimate(key[0]).counted()
             return state, (), 0.0
-        if key[1] < run and not self._is_written_out(key):
+        if key[1] < run and not isinstance(self.choices[key].tree, Values):
             raise InternalError(f"{key[0].form} of run {key[1]} is read at run {run} but not saved")
         return self._written_out(key)
 

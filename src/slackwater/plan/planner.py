@@ -19,14 +19,13 @@ from slackwater.memo.memo import Memo
 from slackwater.physical.model import EngineCost
 from slackwater.physical.statement_price import Statement
 from slackwater.plan.as_text import more_as_text
-from slackwater.plan.billed import billed
-from slackwater.plan.build import Delivery, StepBuilder, saved_cells
+from slackwater.plan.build import StepBuilder
 from slackwater.plan.gc_paused import gc_paused
 from slackwater.plan.narrow import columns_read, without_dead_columns
 from slackwater.plan.options import Options
 from slackwater.plan.past import Past
 from slackwater.plan.plan import ONLY, Plan, Step
-from slackwater.plan.proposals import ProposedPlan, proposals
+from slackwater.plan.proposals import Delivery, ProposedPlan, proposals
 from slackwater.plan.seed import seeded_memo
 from slackwater.plan.states_by_key import StatesByKey
 from slackwater.rules.catalogue import RELATIONAL_RULES
@@ -54,22 +53,17 @@ class Exploration:
     trace: Trace
     roots: dict[str, Form]
     """The answer of each query, by its name."""
-    seconds: float
+    explore_seconds: float
 
 
-@dataclass
-class Planning:
-    """A solved planning problem: the plan, the memo and the trace of the search."""
+@dataclass(frozen=True)
+class Planning(Exploration):
+    """A solved planning problem: what was explored, and the plan that was chosen."""
 
     plan: Plan
-    memo: Memo
     cells: Cells
-    trace: Trace
-    roots: dict[str, Form]
-    """The answer of each query, by its name."""
     choices: dict[Key, Choice]
     deliveries: tuple[Delivery, ...]
-    explore_seconds: float
     choose_seconds: float
 
 
@@ -131,9 +125,9 @@ def choose_plan(
         settings.model.factors,
         settings.model.unit,
     )
-    seconds = exploration.seconds, chosen - started
     deliveries = problem.deliveries(rest)
-    return Planning(plan, memo, problem.cells, trace, exploration.roots, written.choices, deliveries, *seconds)
+    explored = exploration.queries, memo, trace, exploration.roots, exploration.explore_seconds
+    return Planning(*explored, plan, problem.cells, written.choices, deliveries, chosen - started)
 
 
 @gc_paused()
@@ -256,13 +250,11 @@ class _Problem:
 
     def _written(self, chosen: ProposedPlan, rest: _Rest) -> _Written:
         """A plan's steps, with states partitioned as their readers need; all costs are those of statements."""
-        saved = saved_cells(chosen.choices, chosen.deliveries, chosen.shared)
-        worth = {key: chosen.worth.get(key, 0.0) for key in saved}
-        choices, deliveries, model = chosen.choices, chosen.deliveries, self.settings.model
-        builder = StepBuilder(self.cells, choices, deliveries, worth, chosen.shared, rest.kept, rest.past)
+        model = self.settings.model
+        builder = StepBuilder(self.cells, chosen, rest.kept, rest.past)
         statements = {step.name: (step, builder.statement(step)) for step in builder.steps()}
         there = [step for step in rest.kept.values() if step.by]
         states = StatesByKey(statements, there, model, self.timeline.last)
         partitioning, rows = states.best(self.objective), builder.rows.__getitem__
-        steps = tuple(billed(priced, partitioning, model.factors, rows) for priced in states.priced)
-        return _Written(choices, steps, tuple(statements.values()), states.cost(partitioning))
+        steps = tuple(priced.billed(partitioning, model.factors, rows) for priced in states.priced)
+        return _Written(chosen.choices, steps, tuple(statements.values()), states.cost(partitioning))

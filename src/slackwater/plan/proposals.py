@@ -4,16 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
-from slackwater.plan.build import Delivery
+from slackwater.algebra.relation import Query, Values
 from slackwater.plan.options import Options
+from slackwater.plan.plan import output_name
 from slackwater.search.choose import Choice, Chooser, Forced
 from slackwater.search.objective import early_is_best
 from slackwater.search.price_list import Assumption, PriceList
 from slackwater.search.share import Sharing
 from slackwater.search.space import Key, Space, SpaceScope
 from slackwater.time.timeline import Timeline
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """The answer of a query at a run: the rows of a cell, computed at this run or before."""
+
+    key: Key
+    run: int
+    name: str
+    query: Query
+
+    @property
+    def step(self) -> str:
+        """The name of the step that delivers it."""
+        return output_name(self.name, self.run)
 
 
 def open_space(
@@ -37,6 +53,18 @@ class ProposedPlan:
     deliveries: tuple[Delivery, ...]
     shared: frozenset[Key]
     worth: dict[Key, float]
+    """The benefit of each cell that is saved."""
+
+    @cached_property
+    def read_later(self) -> frozenset[Key]:
+        """The cells that a later run reads or delivers."""
+        read = {source for (_, run), choice in self.choices.items() for source in choice.inputs if source[1] < run}
+        return frozenset(read) | {delivery.key for delivery in self.deliveries if delivery.key[1] < delivery.run}
+
+    def has_step(self, key: Key) -> bool:
+        """Whether a cell has a step of its own: a later run reads it, or it is shared. Constants need not be saved."""
+        tree = self.choices[key].tree
+        return (key in self.read_later or key in self.shared) and tree is not None and not isinstance(tree, Values)
 
 
 def proposals(

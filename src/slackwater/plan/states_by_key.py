@@ -9,7 +9,7 @@ state that it grows from. See decision 19. [Tempura §2.2(3)]
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from slackwater.algebra.relation import Relation
@@ -18,6 +18,8 @@ from slackwater.physical.distribution import Columns
 from slackwater.physical.model import CostModel
 from slackwater.physical.statement_price import Pricing, Statement
 from slackwater.plan.plan import Purpose, Step, grown_from
+from slackwater.rows.estimate import Rows
+from slackwater.rows.recorded import shares_of
 from slackwater.search.objective import Objective, Vector, add, at
 
 ENOUGH = 0.99
@@ -35,12 +37,22 @@ class PricedStep:
     states: Mapping[str, Relation]
     pricing: Pricing
 
-    def price(self, partitioning: Partitioning, factors: Bill) -> float:
-        return self.bill(partitioning).times(factors).total
-
     def bill(self, partitioning: Partitioning) -> Bill:
         leaves = {leaf: partitioning[name] for name, leaf in self.states.items() if name in partitioning}
         return self.pricing.bill(leaves, by_key=self.step.name in partitioning)
+
+    def billed(self, partitioning: Partitioning, factors: Bill, rows: Rows) -> Step:
+        """The step with its bill, its cost, and the partitioning of its state; `rows` estimates every part of it."""
+        step, bill = self.step, self.bill(partitioning)
+        by = partitioning.get(step.name, frozenset())
+        return replace(
+            step,
+            cost=bill.times(factors).total,
+            by=tuple(column for column in step.relation.columns if column in by),
+            bill=bill,
+            entering=sum({scan.table.name: rows(scan).rows for scan in step.relation.scans()}.values()),
+            passing=tuple(sorted(shares_of(step.relation, rows).items())),
+        )
 
     def wishes(self) -> Iterator[dict[str, Columns]]:
         """The partitionings of states that would make the step cheaper."""
@@ -84,7 +96,7 @@ class StatesByKey:
         names = partitioning.keys() & {priced.step.name, *priced.states}
         key = priced.step.name, frozenset((name, partitioning[name]) for name in names)
         if key not in self._prices:
-            self._prices[key] = priced.price(partitioning, self.model.factors)
+            self._prices[key] = priced.bill(partitioning).times(self.model.factors).total
         return self._prices[key]
 
     @cached_property

@@ -8,7 +8,7 @@ keeps them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,14 +16,18 @@ from pathlib import Path
 from slackwater.errors import StateError
 from slackwater.job.file.price_basis import BESIDE, Basis
 from slackwater.job.file.sections import SparkConfig
+from slackwater.job.learning.calibration import Observation, counted_for, fitted
 from slackwater.job.store.manifest import Manifest, Record, read_record, write_record
 from slackwater.physical.bill import EVEN, Bill, Item
-from slackwater.physical.calibration import Observation, counted_for, fitted
+from slackwater.plan.plan import Step
 
 FORMAT = 1
 
 REMEMBERED = 300
 """Observations of runs that are kept, the latest ones."""
+
+FAR = 100.0
+"""If a step reads more rows than expected by this factor, or fewer, its bill is not used."""
 
 WARM = 100.0
 """CPU seconds of a JVM after which most of what a driver does is compiled."""
@@ -149,3 +153,13 @@ def observations(manifest: Manifest) -> Iterable[Observation]:
     if done and all(step.bill for step in done):
         fixed = sum(Bill(*step.bill).fixed for step in done)
         yield Observation(Bill(fixed=fixed), driver=1e6 * max(0.0, process / BESIDE - tasks), beside=1e6 * tasks)
+
+
+def over_rows(step: Step, counts: Mapping[str, float], written: int | None) -> tuple[float, ...]:
+    """A step's bill for the rows that it really read and wrote; empty if these are far from the expected ones."""
+    came = sum(counts.get(name, 0.0) for name in step.reads()) / step.entering if step.entering else 1.0
+    left = written / step.rows if written is not None and step.rows else 1.0
+    if not step.bill.total or not 1 / FAR <= came <= FAR or left > FAR:
+        return ()
+    rows = Bill(compute=came, read=came, write=left, shuffle=came, broadcast=came, fixed=1.0)
+    return tuple(step.bill.times(rows))

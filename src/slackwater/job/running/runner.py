@@ -19,6 +19,8 @@ from slackwater.job.inputs.changelogs import arrival_of, changelog_name
 from slackwater.job.inputs.promises import trusted
 from slackwater.job.inputs.run_inputs import check_inputs
 from slackwater.job.inputs.sources import Source
+from slackwater.job.learning.calibration import work_in_seconds
+from slackwater.job.learning.prices import over_rows
 from slackwater.job.running.checking import run_checks
 from slackwater.job.running.work import RunWork, Target
 from slackwater.job.store.accounts import Phase, charged_to
@@ -35,8 +37,6 @@ from slackwater.job.store.manifest import (
     told_apart,
 )
 from slackwater.job.store.removal import remove
-from slackwater.physical.calibration import work_in_seconds
-from slackwater.plan.billed import over_rows
 from slackwater.plan.plan import Purpose
 from slackwater.spark.metrics import NOTHING, Measured, jvm_cpu_seconds
 from slackwater.spark.statements import Task, run_all, run_statement
