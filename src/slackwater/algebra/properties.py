@@ -305,7 +305,7 @@ def _chosen_partner(join: Join) -> Iterable[Dependency]:
     asked = join.condition.columns & frozenset(join.left.columns)
     if not asked or join.condition.is_random or any(column.type.is_floating for column in asked):
         return
-    if properties(join.right).is_unique(matched_columns(join, join.right)):
+    if has_one_partner(join):
         yield Dependency(asked, frozenset(join.right.columns))
 
 
@@ -313,13 +313,18 @@ def _join_keys(join: Join, *, both_ways: bool) -> tuple[Columns, ...]:
     """A left row stays single where the condition reaches a whole key of the right, and the other way round."""
     left, right = properties(join.left), properties(join.right)
     keys: list[Columns] = []
-    if right.is_unique(matched_columns(join, join.right)):
+    if has_one_partner(join):
         keys += left.keys
     if both_ways and left.is_unique(matched_columns(join, join.left)):
         keys += right.keys
     if not keys:
         keys = [a | b for a, b in product(left.keys, right.keys)]
     return _few(keys)
+
+
+def has_one_partner(join: Join) -> bool:
+    """Whether a left row matches at most one right row: the condition reaches a key of the right input."""
+    return properties(join.right).is_unique(matched_columns(join, join.right))
 
 
 def matched_columns(join: Join, side: Relation) -> Columns:

@@ -32,7 +32,7 @@ from slackwater.algebra.relation import (
     Window,
     WindowCall,
 )
-from slackwater.algebra.scalar import Scalar, function_name
+from slackwater.algebra.scalar import Scalar
 from slackwater.algebra.schema import Column
 from slackwater.algebra.types import Type
 
@@ -126,7 +126,7 @@ def _is_stable(made: AggregateCall, relation: Aggregate, shaky: Columns, roundin
 def _is_settled(made: WindowCall, source: Relation, shaky: Columns, rounding: bool) -> bool:
     if made.function.is_random or not shaky.isdisjoint(made.columns):
         return False
-    name = function_name(made.function.tree)
+    name = made.name
     if name in _ADDS_UP and rounding:
         known = {str(column.id): column.type for column in made.function.columns}
         if not adds_exactly(name, type_of(made.function.tree.this, known)):

@@ -48,7 +48,8 @@ class Group:
     """One relation in the memo. Only the memo and the search add to it.
 
     `tables` is the mask of the changing tables below; `retracts` says whether its deltas may remove rows, and
-    `unstable` are the columns in which two computations of the relation may differ.
+    `unstable` are the columns in which two computations of the relation may differ; `unsettled_below` says whether two
+    computations of any relation below it may differ.
     Intra-TVR links are `forms`; inter-TVR links are `relatives`, by name (`positive` is the papers' Qᴾ).
     """
 
@@ -58,6 +59,7 @@ class Group:
     tables: Mask
     retracts: bool
     unstable: Columns = frozenset()
+    unsettled_below: bool = False
     expressions: list[Relation] = field(default_factory=list)
     found_by: dict[Relation, str] = field(default_factory=dict)
     """The exploration rule that found each expression; expressions of the query are not listed."""

@@ -9,6 +9,7 @@ Invariants are numbered in `docs/invariants.md` and checked by `memo/check.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from slackwater.algebra.once import once_for_each
 from slackwater.algebra.properties import Properties, derive
@@ -92,7 +93,7 @@ class Memo:
     def _new_group(self, expression: Relation) -> GroupId:
         group = GroupId(len(self._groups))
         properties = derive(expression)
-        below = [self._groups[leaf.group].unstable for leaf in expression.inputs if isinstance(leaf, GroupLeaf)]
+        below = [self._groups[leaf.group] for leaf in expression.inputs if isinstance(leaf, GroupLeaf)]
         self._groups.append(
             Group(
                 group,
@@ -100,7 +101,8 @@ class Memo:
                 properties,
                 self.tables.mask(properties.changing_tables),
                 retracts=self._retracts(properties),
-                unstable=unstable_columns(expression, below),
+                unstable=unstable_columns(expression, [group.unstable for group in below]),
+                unsettled_below=any(group.unstable or group.unsettled_below for group in below),
                 expressions=[expression],
             )
         )
@@ -136,27 +138,25 @@ class Memo:
 
     def snapshot(self, group: GroupId, version: Mask, *, partial: tuple[Column, ...] | None = None) -> Form:
         """A version of a group; with `partial`, the partial aggregates of an aggregate, with these columns."""
-        home = self._groups[group]
-        until = restricted(version, home.tables)
-        names = home.columns if partial is None else partial
-        return Form(Kind.SNAPSHOT, group, OLD, until, partial is not None, False, names)
+        return self._form(Kind.SNAPSHOT, group, OLD, version, partial)
 
     def delta(self, group: GroupId, since: Mask, until: Mask, *, partial: tuple[Column, ...] | None = None) -> Form:
         """What changes between two versions of a group.
 
         Rows that arrive together and stay are only added by a whole interval, though not by one table alone.
         """
-        home = self._groups[group]
-        names = home.columns if partial is None else partial
-        start, end = restricted(since, home.tables), restricted(until, home.tables)
-        signed = home.retracts and partial is None and not (self._grows(home) and start == OLD and end == home.tables)
-        return Form(Kind.DELTA, group, start, end, partial is not None, signed, names)
+        home, form = self._groups[group], self._form(Kind.DELTA, group, since, until, partial)
+        only_grows = self._grows(home) and form.since == OLD and form.until == home.tables
+        return replace(form, signed=True) if home.retracts and not form.partial and not only_grows else form
 
     def completion(self, group: GroupId, since: Mask, until: Mask) -> Form:
         """What merges the old, never retracted part of a group into the new whole."""
+        return self._form(Kind.COMPLETION, group, since, until, None)
+
+    def _form(self, kind: Kind, group: GroupId, since: Mask, until: Mask, partial: tuple[Column, ...] | None) -> Form:
         home = self._groups[group]
         start, end = restricted(since, home.tables), restricted(until, home.tables)
-        return Form(Kind.COMPLETION, group, start, end, False, False, home.columns)
+        return Form(kind, group, start, end, partial is not None, False, home.columns if partial is None else partial)
 
     def explored(self, form: Form) -> Form:
         """The form that holds a form's alternatives: an old snapshot is the new one of the previous interval."""

@@ -14,7 +14,7 @@ from dataclasses import replace
 from slackwater.algebra.nullability import null_rejected_columns
 from slackwater.algebra.relation import Filter, Join, JoinKind, Project, Relation, Scan
 from slackwater.physical.model import EngineCost
-from slackwater.physical.statement_price import Statement
+from slackwater.physical.statement_price import UNPARTITIONED, Statement
 from slackwater.plan.plan import Purpose, Step
 
 WHOLE_LEFT = (JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI)
@@ -28,15 +28,11 @@ def more_as_text(steps: Sequence[tuple[Step, Statement]], model: EngineCost) -> 
     often = times_computed([step for step, _ in steps])
     hinted = text = 0.0
     for step, statement in steps:
-        hinted += model.pricing(statement, _none).bill().times(model.factors).total
-        bill = unhinted.pricing(statement, _none).bill()
+        hinted += model.pricing(statement, UNPARTITIONED.__contains__).bill().times(model.factors).total
+        bill = unhinted.pricing(statement, UNPARTITIONED.__contains__).bill()
         written = bill if step.purpose is Purpose.OUTPUT else replace(bill, write=0.0)
         text += often[step.name] * written.times(model.factors).total
     return max(1.0, text / hinted) if hinted else 1.0
-
-
-def _none(_: Relation) -> bool:
-    return False
 
 
 def times_computed(steps: Sequence[Step]) -> dict[str, int]:

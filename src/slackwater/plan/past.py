@@ -16,7 +16,7 @@ from slackwater.plan.identity import Identities
 from slackwater.plan.plan import Plan, Purpose, Step
 from slackwater.search.cells import Cell
 from slackwater.search.space import Key
-from slackwater.time.forms import Form, GroupId, GroupLeaf
+from slackwater.time.forms import Form
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,4 @@ def is_settled(memo: Memo, form: Form) -> bool:
     """
     group = memo[form.group]
     own = form.partial and isinstance(group.expressions[0], Aggregate)
-    return (own or not group.unstable) and not _is_unstable_below(memo, form.group, set())
-
-
-def _is_unstable_below(memo: Memo, group: GroupId, seen: set[GroupId]) -> bool:
-    """Whether any part of a group's first expression may differ when it is computed again."""
-    for leaf in memo[group].expressions[0].inputs:
-        if isinstance(leaf, GroupLeaf) and leaf.group not in seen:
-            seen.add(leaf.group)
-            if memo[leaf.group].unstable or _is_unstable_below(memo, leaf.group, seen):
-                return True
-    return False
+    return (own or not group.unstable) and not group.unsettled_below

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from slackwater.algebra.fold import rejects_padding
-from slackwater.algebra.properties import matched_columns, properties
+from slackwater.algebra.properties import has_one_partner
 from slackwater.algebra.relation import Filter, Join, JoinKind, Project, Relation
 from slackwater.algebra.scalar import Scalar
 from slackwater.rules.declare import normalizes
@@ -82,8 +82,5 @@ def remove_unread_left_join(_: Written, relation: Project) -> Relation | None:
     """
     join = relation.input
     assert isinstance(join, Join)
-    if join.kind is not JoinKind.LEFT or not relation.used <= frozenset(join.left.columns):
-        return None
-    if not properties(join.right).is_unique(matched_columns(join, join.right)):
-        return None
-    return replace(relation, input=join.left)
+    unread = join.kind is JoinKind.LEFT and relation.used <= frozenset(join.left.columns)
+    return replace(relation, input=join.left) if unread and has_one_partner(join) else None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from slackwater.algebra.arrival_keys import together
 from slackwater.algebra.fold import Padded, padded_value
 from slackwater.algebra.nullability import never_null
-from slackwater.algebra.properties import matched_columns, properties
+from slackwater.algebra.properties import has_one_partner, properties
 from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, JoinKind, Project, Relation
 from slackwater.algebra.scalar import (
     Scalar,
@@ -39,31 +39,22 @@ MOST_PARTS = 6
 
 _SKIPS_NULLS = frozenset(("sum", "count", "min", "max", "avg"))
 
-Columns = frozenset[Column]
 NamedCall = tuple[Column, AggregateCall]
 
 
 @dataclass(frozen=True)
-class OptionalSide:
-    """The right side of a left join that leaves every left row as it is, and once: it can be left out, or changed."""
-
-    join: Join
-
-    @property
-    def columns(self) -> Columns:
-        return frozenset(self.join.right.columns)
-
-
-@dataclass(frozen=True)
 class Spine:
-    """The left joins below an aggregate, through projections and filters."""
+    """The left joins below an aggregate, through projections and filters.
+
+    A *side* is a left join that leaves every left row as it is, and once: its right input can be left out, or changed.
+    """
 
     top: Relation
 
-    def sides(self) -> list[OptionalSide]:
-        """Those whose right side has at most one row for each left row and may change the rows of old ones.
+    def sides(self) -> list[Join]:
+        """The left joins whose right input has at most one row for each left row and may change the rows of old ones.
 
-        A right side that is static, or arrives together with the left rows, costs little where it is.
+        A right input that is static, or arrives together with the left rows, costs little where it is.
         """
         joins: list[Join] = []
         base = self.top
@@ -71,22 +62,22 @@ class Spine:
             if isinstance(base, Join):
                 joins.append(base)
             base = base.inputs[0]
-        return [OptionalSide(join) for join in joins if _changes_old_rows(join, base) and _has_one_partner(join)]
+        return [join for join in joins if _changes_old_rows(join, base) and has_one_partner(join)]
 
-    def read(self, scalar: Scalar, side: OptionalSide) -> Scalar | None:
+    def read(self, scalar: Scalar, side: Join) -> Scalar | None:
         """An expression over the top in terms of the columns at a side; None if a filter between them reads it."""
         node, value = self.top, scalar
-        while node is not side.join:
+        while node is not side:
             if isinstance(node, Project):
                 value = value.substitute(node.definitions)
-            elif _asked(node) & side.columns:
+            elif not node.used.isdisjoint(side.right.columns):
                 return None
             node = node.inputs[0]
         return value
 
-    def only(self, read: Collection[OptionalSide], inner: OptionalSide | None = None) -> Relation:
+    def only(self, read: Collection[Join], inner: Join | None = None) -> Relation:
         """The top without the sides that are not read; `inner` is joined by an inner join in place of its left join."""
-        unread = [side.join for side in self.sides() if side not in read]
+        unread = [side for side in self.sides() if side not in read]
 
         def changed(node: Relation) -> Relation:
             if (not unread and inner is None) or not _is_passed(node):
@@ -97,8 +88,8 @@ class Spine:
             if isinstance(node, Project):
                 there = frozenset(below.columns)
                 return Project(below, tuple(item for item in node.items if item[1].columns <= there))
-            if inner is not None and node is inner.join:
-                node = replace(inner.join, kind=JoinKind.INNER)
+            if inner is not None and node is inner:
+                node = replace(inner, kind=JoinKind.INNER)
             return node.with_inputs(below, *node.inputs[1:])
 
         return changed(self.top)
@@ -114,29 +105,14 @@ def _changes_old_rows(join: Join, base: Relation) -> bool:
     return bool(right.changing_tables) and not (right.grows and alike)
 
 
-def _has_one_partner(join: Join) -> bool:
-    return properties(join.right).is_unique(matched_columns(join, join.right))
-
-
-def _asked(node: Relation) -> Columns:
-    """The columns that a filter or a join reads to decide which rows there are."""
-    match node:
-        case Filter():
-            return node.predicate.columns
-        case Join():
-            return node.condition.columns
-        case _:
-            return frozenset()
-
-
 @dataclass(frozen=True)
 class CallGroup:
     """Calls that read the same sides, and the same distinct values."""
 
-    sides: tuple[OptionalSide, ...]
+    sides: tuple[Join, ...]
     calls: tuple[NamedCall, ...]
 
-    def ignored_padding(self, spine: Spine) -> OptionalSide | None:
+    def ignored_padding(self, spine: Spine) -> Join | None:
         """The only side of the part, if no call is affected by rows without a partner there."""
         if len(self.sides) != 1 or any(measure.distinct for _, measure in self.calls):
             return None
@@ -144,12 +120,12 @@ class CallGroup:
         return side if all(_neutral(measure, spine, side) is not None for _, measure in self.calls) else None
 
 
-def _neutral(measure: AggregateCall, spine: Spine, side: OptionalSide) -> Padded | None:
+def _neutral(measure: AggregateCall, spine: Spine, side: Join) -> Padded | None:
     """What a call adds for rows without a partner: NULL, which is skipped, or 0 to a sum; None if anything else."""
     if measure.function not in _SKIPS_NULLS or measure.filter is not None or len(measure.arguments) != 1:
         return None
     value = spine.read(measure.arguments[0], side)
-    padded = Padded.ANY if value is None else padded_value(value, side.columns)
+    padded = Padded.ANY if value is None else padded_value(value, frozenset(side.right.columns))
     if padded is Padded.NULL or (padded is Padded.ZERO and measure.function == "sum"):
         return padded
     return None
@@ -164,7 +140,7 @@ def _partings(node: Aggregate, spine: Spine) -> Iterator[tuple[CallGroup, ...]]:
     sides = spine.sides()
     for side in sides:
         values = [spine.read(reference(key), side) for key in node.keys]
-        if any(value is None or value.columns & side.columns for value in values):
+        if any(_meets(value, side) for value in values):
             return
     read = {column: tuple(side for side in sides if _reads(measure, spine, side)) for column, measure in node.calls}
     distinct = {measure.arguments for _, measure in node.calls if measure.distinct}
@@ -172,7 +148,7 @@ def _partings(node: Aggregate, spine: Spine) -> Iterator[tuple[CallGroup, ...]]:
     merges = {column: _merges(node, (column, measure)) for column, measure in node.calls if not measure.distinct}
     partings: dict[tuple[CallGroup, ...], None] = {}
     for stays, by_merging in ((may_stay, False), (False, False), (False, True)):
-        parts: dict[tuple[tuple[OptionalSide, ...], object], list[NamedCall]] = {}
+        parts: dict[tuple[tuple[Join, ...], object], list[NamedCall]] = {}
         for column, measure in node.calls:
             apart = measure.arguments if measure.distinct and not stays else by_merging and merges.get(column, True)
             parts.setdefault((read[column], apart), []).append((column, measure))
@@ -189,9 +165,13 @@ def _merges(node: Aggregate, named: NamedCall) -> bool:
     return partials_of(replace(node, calls=(named,)), signed=removed, deletes=removed) is not None
 
 
-def _reads(measure: AggregateCall, spine: Spine, side: OptionalSide) -> bool:
-    values = [spine.read(scalar, side) for scalar in measure.scalars]
-    return any(value is None or bool(value.columns & side.columns) for value in values)
+def _reads(measure: AggregateCall, spine: Spine, side: Join) -> bool:
+    return any(_meets(spine.read(scalar, side), side) for scalar in measure.scalars)
+
+
+def _meets(value: Scalar | None, side: Join) -> bool:
+    """Whether an expression at a side reads its right input; without one, a filter above reads it."""
+    return value is None or not value.columns.isdisjoint(side.right.columns)
 
 
 @rewrites(Aggregate)
@@ -250,7 +230,7 @@ def _met(left: Relation, keys: Sequence[Column], right: Aggregate, *, inner: boo
     return Join(JoinKind.INNER if inner else JoinKind.LEFT, left, renamed, same)
 
 
-def _with_padding(named: NamedCall, spine: Spine, side: OptionalSide, unmet: Scalar) -> Scalar:
+def _with_padding(named: NamedCall, spine: Spine, side: Join, unmet: Scalar) -> Scalar:
     """The value of a call for all groups, from that of rows with partners; `unmet` if the group has others too."""
     column, measure = named
     value = reference(column)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slackwater.algebra.predicates import column_equality, column_inequality
-from slackwater.algebra.properties import matched_columns, properties
+from slackwater.algebra.properties import has_one_partner
 from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, JoinKind, Relation
 from slackwater.algebra.scalar import call, conjunction, conjuncts, disjunction, equality, literal, negation, reference
 from slackwater.algebra.schema import Column, ColumnId
@@ -21,7 +21,7 @@ def semi_join_on_key_as_inner_join(_: Match, node: Join) -> Iterator[Relation]:
     A row has at most one partner, so no row is repeated, and other conditions apply to that partner. The inner join
     takes part in join ordering. Not if two partners are possible.
     """
-    if node.kind is JoinKind.SEMI and properties(node.right).is_unique(matched_columns(node, node.right)):
+    if node.kind is JoinKind.SEMI and has_one_partner(node):
         yield Join(JoinKind.INNER, node.left, node.right, node.condition)
 
 
