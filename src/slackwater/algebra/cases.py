@@ -24,7 +24,7 @@ class Case:
 
 def cases(scalar: Scalar) -> Iterator[Case]:
     """Every case of a value; of any row exactly one holds. What is not told by cases is one."""
-    branches = _branches(scalar)
+    branches = branches_of(scalar)
     passed: tuple[Scalar, ...] = ()
     for condition, value in branches:
         for inner in cases(value):
@@ -39,7 +39,7 @@ def negated_value(scalar: Scalar) -> Scalar | None:
     return scalar.part(scalar.tree.this) if isinstance(scalar.tree, exp.Neg) else None
 
 
-def _branches(scalar: Scalar) -> list[Branch]:
+def branches_of(scalar: Scalar) -> list[Branch]:
     """IF, CASE and COALESCE as branches, the last for all other rows; nothing for anything else."""
     tree = scalar.tree
     if isinstance(tree, exp.If):

@@ -162,19 +162,6 @@ def branch_values(tree: exp.Case | exp.If) -> list[exp.Expr | None]:
     return [*(when.args["true"] for when in whens), tree.args.get(otherwise)]
 
 
-def chosen_from(scalar: Scalar) -> list[Scalar]:
-    """The values that a CASE, an IF or a coalesce chooses from, without NULL; none of any other expression."""
-    tree = scalar.tree
-    match tree:
-        case exp.Case() | exp.If():
-            values = branch_values(tree)
-        case exp.Coalesce():
-            values = [tree.this, *tree.expressions]
-        case _:
-            values = []
-    return [scalar.part(value) for value in values if value is not None and not isinstance(value, exp.Null)]
-
-
 def _is_literal(tree: exp.Expr) -> bool:
     if isinstance(tree, (exp.Literal, exp.Null, exp.Boolean)):
         return True

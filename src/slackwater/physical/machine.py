@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from slackwater.algebra.effort import effort
+from slackwater.algebra.once import once_for_each
 from slackwater.algebra.relation import (
     Aggregate,
     AggregateCall,
@@ -85,10 +86,9 @@ class Machine:
         match node:
             case Aggregate():
                 return self._aggregate(node, rows)
-            case Filter():
-                return Work(Operator.FILTER, node, Resources(cpu=self._row_cost(node) * rows(node.input).rows))
-            case Project():
-                return Work(Operator.PROJECT, node, Resources(cpu=self._row_cost(node) * rows(node.input).rows))
+            case Filter() | Project():
+                operator = Operator.FILTER if isinstance(node, Filter) else Operator.PROJECT
+                return Work(operator, node, Resources(cpu=row_cost(node, rate) * rows(node.input).rows))
             case Union():
                 return Work(Operator.UNION, node, Resources(cpu=rate.union * rows(node).rows))
             case Window():
@@ -97,20 +97,19 @@ class Machine:
             case Limit():
                 used = Resources(cpu=rate.top * rows(node.input).rows, fixed=self.exchanging)
                 return Work(Operator.TOP, node, used)
-            case Expand():
-                return Work(Operator.EXPAND, node, Resources(cpu=rate.emit * rows(node).rows))
-            case Generate():
-                return Work(Operator.GENERATE, node, Resources(cpu=rate.emit * rows(node).rows))
+            case Expand() | Generate():
+                operator = Operator.EXPAND if isinstance(node, Expand) else Operator.GENERATE
+                return Work(operator, node, Resources(cpu=rate.emit * rows(node).rows))
             case _:
                 return Work(Operator.SCAN, node, Resources(cpu=rate.read * rows(node).rows))
 
     def _aggregate(self, node: Aggregate, rows: Rows) -> Work:
         """Partial and final aggregation; the exchange between them is apart."""
         below, out = rows(node.input).rows, rows(node).rows
-        cpu, values = self._row_cost(node) * below + self.rates.merge * out, self._distinct_values(node, rows)
+        cpu, values = row_cost(node, self.rates) * below + self.rates.merge * out, self._distinct_values(node, rows)
         if values:  # Spark groups by the values first, and copies rows for each of several arguments
             copies = len(values) + (len(values) > 1)
-            cpu += self._row_cost(node) * below * (copies - 1) + self.rates.merge * sum(values)
+            cpu += row_cost(node, self.rates) * below * (copies - 1) + self.rates.merge * sum(values)
             cpu += self.rates.emit * below * copies if copies > 1 else 0.0
         used = Resources(cpu=cpu, memory=row_width(node) * max(out, sum(values)))
         return Work(Operator.CONSOLIDATE if is_consolidation(node) else Operator.AGGREGATE, node, used)
@@ -125,38 +124,6 @@ class Machine:
             min(below.rows, out * math.prod(below.values(column) for scalar in scalars for column in scalar.columns))
             for scalars in arguments
         ]
-
-    def _row_cost(self, node: Filter | Project | Aggregate) -> float:
-        """Microseconds of an operator per row of its input; cached on the operator."""
-        rates, cost = node.__dict__.get("_row_cost", (None, 0.0))
-        if rates is not self.rates:
-            cost = self._computed_row_cost(node)
-            node.__dict__["_row_cost"] = self.rates, cost
-        return float(cost)
-
-    def _computed_row_cost(self, node: Filter | Project | Aggregate) -> float:
-        rate = self.rates
-        match node:
-            case Filter():
-                return rate.test + self._evaluating([node.predicate])
-            case Project():
-                return self._evaluating(scalar for _, scalar in node.items)
-            case Aggregate():
-                cost = rate.group + rate.group_key_byte * sum(type_width(key.type) for key in node.keys)
-                for _, call in node.calls:
-                    held = _HELD.get(call.function, 1)
-                    cost += (rate.group_call + (rate.group_wide if _is_wide(call) else 0.0)) * held
-                    cost += self._evaluating(call.scalars)
-                return cost
-
-    def _evaluating(self, scalars: Iterable[Scalar]) -> float:
-        """Microseconds to evaluate some expressions for one row."""
-        rate = self.rates
-        cost = 0.0
-        for done in map(effort, scalars):
-            cost += rate.search * done.searches + rate.find * done.finds
-            cost += rate.product * done.products + rate.compute * done.others
-        return cost
 
     def exchange(self, node: Relation, by: Columns, rows: Rows) -> Work:
         """All rows repartitioned by the hash of some columns."""
@@ -230,19 +197,15 @@ class Machine:
 
     def read(self, of: Relation, rows: Estimate, *, partitioned: bool = False) -> Work:
         """Reading a source or a state; a state partitioned by key is declared as a bucketed table."""
-        size = _width(of, rows) * rows.rows
-        cpu = self.rates.read * rows.rows + self.rates.read_byte * size + self.rates.parse * rows.records.parsed
+        rate, size, records = self.rates, _width(of, rows) * rows.rows, rows.records
+        cpu = rate.read * rows.rows + rate.read_byte * size + rate.parse * records.parsed
         fixed = self.source + (self.declaring if partitioned else 0.0)
-        used = Resources(cpu=cpu, io=self.rates.compressed * size, fixed=fixed)
-        return Work(Operator.LOAD, of, used + self._adding_up(of, rows.records.added_up))
-
-    def _adding_up(self, of: Relation, records: float) -> Resources:
-        """All records of a change feed, grouped by all columns."""
-        if not records:
-            return Resources()
-        rate, width = self.rates, row_width(of)
-        cpu = (rate.group + rate.group_key_byte * width + rate.shuffle + rate.merge) * records
-        return Resources(cpu=cpu, network=width * records, fixed=self.exchanging)
+        width = row_width(of) if records.added_up else 0.0
+        if records.added_up:  # all records of a change feed are grouped by all columns
+            cpu += (rate.group + rate.group_key_byte * width + rate.shuffle + rate.merge) * records.added_up
+            fixed += self.exchanging
+        used = Resources(cpu=cpu, io=rate.compressed * size, network=width * records.added_up, fixed=fixed)
+        return Work(Operator.LOAD, of, used)
 
     def write(self, of: Relation, rows: Estimate, *, partitioned: bool = False) -> Work:
         """Writing the rows of a statement; by key, they are sorted by bucket first."""
@@ -265,6 +228,32 @@ class Machine:
     def charge(self, work: Work) -> Bill:
         """The cost of a piece of work by the built-in rates, as a bill."""
         return Bill.of({work.operator.item: self.prices.work(work.used), Item.FIXED: self.prices.waiting(work.used)})
+
+
+@once_for_each
+def row_cost(node: Filter | Project | Aggregate, rate: Rates) -> float:
+    """Microseconds of an operator per row of its input; cached on the operator."""
+    match node:
+        case Filter():
+            return rate.test + _evaluating([node.predicate], rate)
+        case Project():
+            return _evaluating((scalar for _, scalar in node.items), rate)
+        case Aggregate():
+            cost = rate.group + rate.group_key_byte * sum(type_width(key.type) for key in node.keys)
+            for _, call in node.calls:
+                held = _HELD.get(call.function, 1)
+                cost += (rate.group_call + (rate.group_wide if _is_wide(call) else 0.0)) * held
+                cost += _evaluating(call.scalars, rate)
+            return cost
+
+
+def _evaluating(scalars: Iterable[Scalar], rate: Rates) -> float:
+    """Microseconds to evaluate some expressions for one row."""
+    cost = 0.0
+    for done in map(effort, scalars):
+        cost += rate.search * done.searches + rate.find * done.finds
+        cost += rate.product * done.products + rate.compute * done.others
+    return cost
 
 
 def _is_wide(call: AggregateCall) -> bool:

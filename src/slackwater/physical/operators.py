@@ -74,15 +74,6 @@ class Resources:
     memory: float = 0.0
     fixed: float = 0.0
 
-    def __add__(self, other: Resources) -> Resources:
-        return Resources(
-            self.cpu + other.cpu,
-            self.io + other.io,
-            self.network + other.network,
-            self.memory + other.memory,
-            self.fixed + other.fixed,
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Work:

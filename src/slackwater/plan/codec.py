@@ -62,7 +62,6 @@ EXPECTED: Final[Mapping[type, str]] = {
     list: "a list",
     dict: "an object",
 }
-
 _HINTS: Final[dict[type, Mapping[str, object]]] = {}
 
 Entry = dict[str, Json]
@@ -240,9 +239,9 @@ class _PlanReader:
         }
 
     def plan(self) -> Plan:
-        for number, entry in enumerate(_list(_member(self._value, "columns", ""), "columns")):
+        for number, entry in enumerate(_plain(_member(self._value, "columns", ""), list, "columns")):
             self._columns.append(self._record(entry, Column, f"columns[{number}]"))
-        for number, entry in enumerate(_list(_member(self._value, "relations", ""), "relations")):
+        for number, entry in enumerate(_plain(_member(self._value, "relations", ""), list, "relations")):
             self._relations.append(self._operator(entry, f"relations[{number}]"))
         plan = self._record(self._value, Plan, "")
         for vector in (plan.cost, plan.batch_cost, *((plan.weights,) if plan.weights else ())):
@@ -259,10 +258,8 @@ class _PlanReader:
         if isinstance(hint, NewType):
             return self._read(value, hint.__supertype__, place)
         origin, arguments = get_origin(hint), get_args(hint)
-        if origin is tuple and arguments[-1] is not Ellipsis:
-            return self._tuple(value, arguments, place)
         if origin in (tuple, frozenset):
-            items = self._items(value, arguments[0], place)
+            items = self._items(value, arguments, place)
             return tuple(items) if origin is tuple else frozenset(items)
         if origin is UnionType:
             return None if value is None else self._read(value, arguments[0], place)
@@ -272,17 +269,16 @@ class _PlanReader:
             return _choice(value, {str(member.value): member for member in hint}, place)
         return _plain(value, hint, place) if hint in PLAIN else self._record(value, hint, place)
 
-    def _items(self, value: object, hint: object, place: str) -> Iterator[object]:
-        return (self._read(item, hint, f"{place}[{n}]") for n, item in enumerate(_list(value, place)))
-
-    def _tuple(self, value: object, hints: tuple[object, ...], place: str) -> tuple[object, ...]:
-        items = _list(value, place)
-        if len(items) != len(hints):
-            raise ValueError(f"{place}: {len(items)} values in place of {len(hints)}")
-        return tuple(self._read(item, hint, place) for item, hint in zip(items, hints, strict=True))
+    def _items(self, value: object, hints: tuple[object, ...], place: str) -> list[object]:
+        """The items of a list: of one type, or each of its own."""
+        items = _plain(value, list, place)
+        own = hints if len(hints) > 1 and hints[-1] is not Ellipsis else hints[:1] * len(items)
+        if len(items) != len(own):
+            raise ValueError(f"{place}: {len(items)} values in place of {len(own)}")
+        return [self._read(item, hint, f"{place}[{n}]") for n, (item, hint) in enumerate(zip(items, own, strict=True))]
 
     def _record(self, value: object, kind: type[T], place: str) -> T:
-        entry = _object(value, place)
+        entry = _plain(value, dict, place)
         omitted = OMITTED.get(kind, {})
         names = {name: hint for name, hint in _hints(kind).items() if name in entry or name not in omitted}
         inside = f"{place}." if place else ""
@@ -291,15 +287,15 @@ class _PlanReader:
             return kind(**members)
 
     def _step(self, value: object, place: str) -> Step:
-        entry = _object(value, place)
+        entry = _plain(value, dict, place)
         step = self._record({**entry, "by": []}, Step, place)
-        columns, by = step.relation.columns, _list(entry.get("by", []), place)
+        columns, by = step.relation.columns, _plain(entry.get("by", []), list, place)
         return replace(step, by=tuple(columns[_position(position, len(columns), "column", place)] for position in by))
 
     def _operator(self, value: object, place: str) -> Relation:
-        entry = _object(value, place)
+        entry = _plain(value, dict, place)
         kind: type[Relation] = _choice(_member(entry, "operator", place), OPERATORS, place)
-        inputs, names = _list(entry.get("inputs", []), place), _inputs(kind)
+        inputs, names = _plain(entry.get("inputs", []), list, place), _inputs(kind)
         if kind is Union:
             return self._record({**entry, "branches": inputs}, Union, place)
         if len(inputs) != len(names):
@@ -312,14 +308,14 @@ class _PlanReader:
         return self._columns[_position(value, len(self._columns), "column", place)]
 
     def _scalar(self, value: object, place: str) -> Scalar:
-        entry = {"sql": value, "columns": []} if isinstance(value, str) else _object(value, place)
-        columns = [self._column(number, place) for number in _list(_member(entry, "columns", place), place)]
+        entry = {"sql": value, "columns": []} if isinstance(value, str) else _plain(value, dict, place)
+        columns = [self._column(number, place) for number in _plain(_member(entry, "columns", place), list, place)]
         with _at(place):
             return read_scalar(_member(entry, "sql" if "sql" in entry else "tree", place), columns)
 
     def _bill(self, value: object, place: str) -> Bill:
         with _at(place):
-            return Bill(*(_plain(amount, float, place) for amount in _list(value, place)))
+            return Bill(*(_plain(amount, float, place) for amount in _plain(value, list, place)))
 
 
 @contextmanager
@@ -353,14 +349,6 @@ def _position(value: object, count: int, what: str, place: str) -> int:
     if not 0 <= number < count:
         raise ValueError(f"{place}: no {what} {number}, there are {count}")
     return number
-
-
-def _list(value: object, place: str) -> list[object]:
-    return _plain(value, list, place)
-
-
-def _object(value: object, place: str) -> dict[str, object]:
-    return _plain(value, dict, place)
 
 
 def _member(entry: Mapping[str, object], name: str, place: str) -> object:

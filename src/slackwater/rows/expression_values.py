@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 
-from slackwater.algebra.scalar import Scalar, chosen_from
+from slackwater.algebra.cases import branches_of
+from slackwater.algebra.scalar import NULL, Scalar
 from slackwater.algebra.time_steps import time_step
 from slackwater.algebra.value_tests import most_values, year_of
 from slackwater.rows.estimate import Estimate, Spread
@@ -29,8 +30,8 @@ def spread_of(scalar: Scalar, below: Estimate) -> Spread:
         return _cut(spread_of(step.of, below), step.days)
     if not scalar.columns:
         return Spread(1.0, 1.0)
-    if branches := chosen_from(scalar):
-        return _any_branch([spread_of(branch, below) for branch in branches], below.rows)
+    if values := [value for _, value in branches_of(scalar) if value != NULL]:
+        return _any_branch([spread_of(value, below) for value in values], below.rows)
     return _combined([below.spread(c) for c in scalar.columns], below.rows)
 
 

@@ -74,11 +74,10 @@ class Timeline:
 
     def run_at(self, at: str | int) -> int:
         """The number of a run that is named by its time or by its number."""
-        if isinstance(at, int) and at in self.runs:
-            return at
-        if str(at) not in self.times:
+        run = _run_at(self.times, at)
+        if run is None:
             raise UserError(f"no run at {at}", hint=did_you_mean(str(at), self.times))
-        return self.times.index(str(at)) + 1
+        return run
 
 
 def _check_clock(names: tuple[str, ...]) -> None:
@@ -105,16 +104,15 @@ def _delivering(times: tuple[str, ...], deliver: str | Iterable[str | int]) -> f
         return frozenset(range(1, len(times) + 1))
     if isinstance(deliver, str):
         raise UserError(f"deliver: `{deliver}`", hint="final, every, or a list of times")
-    runs = set()
-    for entry in deliver:
-        if isinstance(entry, int) and 1 <= entry <= len(times):
-            runs.add(entry)
-        elif str(entry) in times:
-            runs.add(times.index(str(entry)) + 1)
-        else:
-            raise UserError(
-                f"deliver names {entry}, which is not in the schedule", hint=did_you_mean(str(entry), times)
-            )
+    runs = {entry: _run_at(times, entry) for entry in deliver}
+    for entry in (entry for entry, run in runs.items() if run is None):
+        raise UserError(f"deliver names {entry}, which is not in the schedule", hint=did_you_mean(str(entry), times))
     if not runs:
         raise UserError("no run delivers anything", hint="deliver: final")
-    return frozenset(runs)
+    return frozenset(run for run in runs.values() if run is not None)
+
+
+def _run_at(times: tuple[str, ...], at: str | int) -> int | None:
+    if isinstance(at, int) and 1 <= at <= len(times):
+        return at
+    return times.index(str(at)) + 1 if str(at) in times else None
