@@ -56,7 +56,7 @@ def test_costs_of_an_engine_are_seconds_of_cpu() -> None:
     assert told["rank_cpu_s"] == pytest.approx(plan.rank / 1e6)
     (compared,) = explain_alternatives({ONLY: query}, KNOWN, timeline, options)
     assert "to deliver at c, by expected CPU" in str(compared)
-    assert compared.winner.as_value(compared.unit)["rank_cpu_s"] == pytest.approx(plan.rank / 1e6)
+    assert compared.winner.as_value(compared.plan.unit)["rank_cpu_s"] == pytest.approx(plan.rank / 1e6)
 
 
 def test_one_run(plan: Plan) -> None:

@@ -14,7 +14,7 @@ from itertools import product
 from slackwater.algebra import arrival_keys
 from slackwater.algebra.arrival_keys import ArrivalKeys, at_once, in_all, left_is_later, of_scan, renamed, together
 from slackwater.algebra.nullability import never_null, null_rejected_columns
-from slackwater.algebra.once import once
+from slackwater.algebra.once import once, once_for_each
 from slackwater.algebra.predicates import column_equality, equality_sides
 from slackwater.algebra.relation import (
     Aggregate,
@@ -327,8 +327,9 @@ def has_one_partner(join: Join) -> bool:
     return properties(join.right).is_unique(matched_columns(join, join.right))
 
 
+@once_for_each
 def matched_columns(join: Join, side: Relation) -> Columns:
-    """Columns of one input that the condition pins to one value for each row of the other input."""
+    """Columns of one input that the condition pins to one value for each row of the other input; cached on the join."""
     own = frozenset(side.columns)
     matched: set[Column] = set()
     for part in conjuncts(join.condition):

@@ -148,6 +148,11 @@ class Relation:
         return (self.used - produced) | below
 
     @property
+    def narrows(self) -> bool:
+        """Whether it only leaves columns out."""
+        return False
+
+    @property
     def is_empty(self) -> bool:
         """Whether it is written without rows."""
         return isinstance(self, Values) and not self.rows
@@ -298,7 +303,6 @@ class Project(ByRow):
 
     @cached_property
     def narrows(self) -> bool:
-        """Whether it only leaves columns out."""
         return all(scalar.column == column for column, scalar in self.items)
 
 

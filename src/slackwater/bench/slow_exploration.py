@@ -92,14 +92,18 @@ class SlowExplorer(Explorer):
             self.memo.alternatives(form).remove(alternative)
         self._cut_circles()
 
-    def _expand(self, form: Form) -> list[Alternative]:
-        found = super()._expand(form)
-        more = [alternative for rule in self._unpromising(form, found) for alternative in self._fire(rule, form)]
+    def _expand(self, form: Form, *, to_batch: bool) -> list[Alternative]:
+        found = super()._expand(form, to_batch=to_batch)
+        more = [
+            alternative
+            for rule in self._unpromising(form, found, to_batch=to_batch)
+            for alternative in self._fire(rule, form)
+        ]
         self._excess += [(form, alternative) for alternative in more]
         return [*found, *more]
 
-    def _unpromising(self, form: Form, found: list[Alternative]) -> list[Rule]:
-        if not found or form.partial or (form.signed and not self.memo[form.group].has_deltas):
+    def _unpromising(self, form: Form, found: list[Alternative], *, to_batch: bool) -> list[Rule]:
+        if not found or to_batch or form.partial or (form.signed and not self.memo[form.group].has_deltas):
             return []
         rules: list[Rule] = []
         if PRUNING in self.without and not any(map(is_last_resort, found)):

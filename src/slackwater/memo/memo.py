@@ -129,6 +129,14 @@ class Memo:
         """The expressions that have a group as an input, with the groups they belong to."""
         yield from self._readers.get(group, ())
 
+    def operators_on(self, group: GroupId) -> Iterator[Relation]:
+        """The operators that have a group as an input, maybe through projections that drop columns."""
+        for home, node in self.readers(group):
+            if node.narrows:
+                yield from self.operators_on(home)
+            else:
+                yield node
+
     def scan_of(self, group: GroupId) -> Scan | None:
         """The base table that a group is, if it is one."""
         first = self._groups[group].expressions[0]

@@ -54,43 +54,46 @@ class Candidate:
 class PlanComparison:
     """The candidates for one set of deliveries; the winner is the plan of all methods."""
 
-    delivers: tuple[str, ...]
-    times: tuple[str, ...]
-    objective: str
+    plan: Plan
     candidates: tuple[Candidate, ...]
     runner_up: Candidate | None
-    limits: tuple[str, ...] = ()
-    batch_wins: bool = False
-    unit: Unit = Unit.CPU
+    batch_wins: bool
+
+    @property
+    def delivers(self) -> list[str]:
+        """The times with an answer."""
+        return [self.plan.time(run) for run in self.plan.delivers]
 
     @property
     def winner(self) -> Candidate:
         return next(candidate for candidate in self.candidates if candidate.name == ALL)
 
     def as_value(self) -> dict[str, Json]:
+        unit = self.plan.unit
         return {
-            "delivers": list(self.delivers),
-            "times": list(self.times),
-            "objective": self.objective,
-            "unit": self.unit.value,
-            "candidates": [candidate.as_value(self.unit) for candidate in self.candidates],
-            "winner": self.winner.as_value(self.unit),
-            "runner_up": None if self.runner_up is None else self.runner_up.as_value(self.unit),
+            "delivers": list[Json](self.delivers),
+            "times": list(self.plan.times),
+            "objective": self.plan.objective,
+            "unit": unit.value,
+            "candidates": [candidate.as_value(unit) for candidate in self.candidates],
+            "winner": self.winner.as_value(unit),
+            "runner_up": None if self.runner_up is None else self.runner_up.as_value(unit),
             "batch_wins": self.batch_wins,
-            "limits": list(self.limits),
+            "limits": list(self.plan.limits),
         }
 
     def rows(self) -> Iterator[tuple[str, ...]]:
         """The cells of a table: name, cost at each run, rank, share of batch."""
         batch = next(candidate.rank for candidate in self.candidates if candidate.name == BATCH)
+        shown_cost = self.plan.unit.shown
         shown = [*self.candidates, *((self.runner_up,) if self.runner_up else ())]
         for candidate in shown:
             share = f"{100 * candidate.rank / batch:.0f} %" if batch else "–"
-            yield candidate.name, *map(self.unit.shown, candidate.cost), self.unit.shown(candidate.rank), share
+            yield candidate.name, *map(shown_cost, candidate.cost), shown_cost(candidate.rank), share
 
     def __str__(self) -> str:
-        table = [("", *self.times, self.objective, "of batch"), *self.rows()]
-        lines = [f"to deliver at {', '.join(self.delivers)}, by {self.unit.name_of_cost}"]
+        table = [("", *self.plan.times, self.plan.objective, "of batch"), *self.rows()]
+        lines = [f"to deliver at {', '.join(self.delivers)}, by {self.plan.unit.name_of_cost}"]
         lines += [f"  {line}" for line in aligned(table, right=range(1, len(table[0])))]
         if self.batch_wins and self.runner_up is not None:
             lines.append("  batch wins: nothing that an early run could do pays")
@@ -99,7 +102,7 @@ class PlanComparison:
             lines.append(f"  the runner-up uses {', '.join(self.runner_up.rules)}")
         elif self.runner_up is not None:
             lines.append(f"  the runner-up does {self.runner_up.name.partition(': ')[2]}")
-        lines += [f"  INCOMPLETE: {limit}" for limit in self.limits]
+        lines += [f"  INCOMPLETE: {limit}" for limit in self.plan.limits]
         return "\n".join(lines)
 
 
@@ -138,13 +141,4 @@ def _compare(
         ]
     distinct = [other for other in others if other.rules != winner.rules or other.cost != winner.cost]
     runner_up = min(distinct, key=lambda candidate: (candidate.rank, candidate.cost[::-1]), default=None)
-    return PlanComparison(
-        tuple(timeline.time(run) for run in sorted(timeline.deliver)),
-        timeline.times,
-        winner.objective,
-        tuple(candidates),
-        runner_up,
-        winner.limits,
-        batch_wins,
-        winner.unit,
-    )
+    return PlanComparison(winner, tuple(candidates), runner_up, batch_wins)

@@ -13,7 +13,7 @@ from slackwater.algebra.relation import Relation
 from slackwater.algebra.schema import Column
 from slackwater.memo.memo import Memo
 from slackwater.search.cells import Cell
-from slackwater.time.forms import GroupId, Kind
+from slackwater.time.forms import Form, GroupId, Kind
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,8 @@ class Identities:
         if group is None or not {*identity.since, *identity.until} <= set(self.memo.tables.names):
             return None
         since, until = self.memo.tables.mask(identity.since), self.memo.tables.mask(identity.until)
-        for form in self.memo[group].forms:
-            same = (form.kind, form.since, form.until) == (identity.kind, since, until)
-            if same and (form.partial, form.signed, form.names) == (identity.partial, identity.signed, identity.names):
-                return Cell(form, identity.interval)
-        return None
+        form = Form(identity.kind, group, since, until, identity.partial, identity.signed, identity.names)
+        return Cell(form, identity.interval) if form in self.memo[group].forms else None
 
     @once_for_each
     def group(self, relation: Relation) -> GroupId | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from slackwater.algebra.relation import Output, Project, Query, Relation, Scan
+from slackwater.algebra.relation import Output, Query, Relation, Scan
 from slackwater.algebra.schema import Column
 from slackwater.plan.build import in_order
 from slackwater.plan.plan import Step, grown_from
@@ -78,7 +78,7 @@ def _over_fewer(relation: Relation, kept: Kept) -> Relation:
             columns = kept.get(node.table.name)
             return node if columns is None else state_source(node.table.name, columns)
         copy = node.with_inputs(*inputs)
-        takes_all = isinstance(copy, Project) and copy.narrows and set(copy.columns) == set(copy.input.columns)
+        takes_all = copy.narrows and set(copy.columns) == set(copy.inputs[0].columns)
         return copy.inputs[0] if takes_all and isinstance(copy.inputs[0], Scan) else copy
 
     return relation.bottom_up(narrowed)

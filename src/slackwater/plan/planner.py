@@ -41,8 +41,6 @@ from slackwater.search.trace import Trace
 from slackwater.time.forms import Form
 from slackwater.time.timeline import Timeline
 
-NO_ROWS: Mapping[Cell, float] = {}
-
 
 @dataclass(frozen=True)
 class Exploration:
@@ -99,7 +97,7 @@ def choose_plan(
     memo, trace = exploration.memo, exploration.trace
     kept = past.kept(memo) if past is not None else {}
     counted = past.sizes(kept) if past is not None else {}
-    problem = _Problem(exploration, _cells(memo, statistics, settings, counted), timeline, settings)
+    problem = _Problem(exploration, statistics, timeline, settings, counted)
     objective = problem.objective
     while True:
         rest = _Rest.after(past, kept)
@@ -148,23 +146,11 @@ def text_cost(
     rest, model, total = _Rest.after(past, {}), as_written.model, 0.0
     for name, query in queries.items():
         exploration = explore({name: query}, statistics, as_written)
-        problem = _Problem(exploration, _cells(exploration.memo, statistics, as_written), timeline, as_written)
+        problem = _Problem(exploration, statistics, timeline, as_written, {})
         batch = problem.cheapest(rest, batch=True)
         (cost, *_) = problem.objective.rank(batch.cost)
         total += cost * more_as_text(batch.statements, model) if isinstance(model, EngineCost) else cost
     return total
-
-
-def _cells(memo: Memo, statistics: Statistics, settings: Options, counted: Mapping[Cell, float] = NO_ROWS) -> Cells:
-    """The cells of a memo, with counted or estimated rows."""
-    return Cells(
-        memo,
-        statistics,
-        exact=settings.exact,
-        measure=settings.measure,
-        counted=counted,
-        history=settings.history,
-    )
 
 
 @dataclass(frozen=True)
@@ -220,9 +206,18 @@ class _Problem:
     """An exploration whose plans, for a schedule, are written as steps and compared by their cost."""
 
     exploration: Exploration
-    cells: Cells
+    statistics: Statistics
     timeline: Timeline
     settings: Options
+    counted: Mapping[Cell, float]
+    """The rows of existing cells."""
+
+    @cached_property
+    def cells(self) -> Cells:
+        memo, asked = self.exploration.memo, self.settings
+        return Cells(
+            memo, self.statistics, counted=self.counted, exact=asked.exact, measure=asked.measure, history=asked.history
+        )
 
     @cached_property
     def objective(self) -> Objective:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from slackwater.algebra.once import once
 from slackwater.algebra.properties import matched_columns
 from slackwater.algebra.relation import Aggregate, Expand, Generate, Join, JoinKind, Limit, Relation, Union, Values
-from slackwater.algebra.schema import Column
 from slackwater.rows.estimate import Estimate
 
 
@@ -49,7 +47,7 @@ def rows_by_itself(node: Relation) -> float | None:
 def _most_of_join(join: Join, left: Estimate, right: Estimate) -> float:
     if join.kind in (JoinKind.SEMI, JoinKind.ANTI):
         return left.most
-    own, theirs = _matched(join)
+    own, theirs = matched_columns(join, join.left), matched_columns(join, join.right)
     left_once, right_once = right.is_unique(theirs), left.is_unique(own)
     pairs = min([left.most] * left_once + [right.most] * right_once, default=left.most * right.most)
     match join.kind:
@@ -59,12 +57,6 @@ def _most_of_join(join: Join, left: Estimate, right: Estimate) -> float:
             return left.most if left_once else pairs + left.most
         case _:
             return pairs + left.most + right.most
-
-
-@once
-def _matched(join: Join) -> tuple[frozenset[Column], frozenset[Column]]:
-    """The columns of each side that the condition fixes for every row of the other; cached on the join."""
-    return matched_columns(join, join.left), matched_columns(join, join.right)
 
 
 def most_changes(node: Relation, changes: Sequence[Estimate], after: Sequence[Estimate], *, retracts: bool) -> float:

@@ -11,14 +11,8 @@ from slackwater.memo.positive import positive_part
 from slackwater.rules.match import terms_of, with_columns
 from slackwater.rules.partials import Partials, partials_of
 from slackwater.rules.rule import Found, Misfit
-from slackwater.time.forms import WEIGHT, Form, GroupLeaf
+from slackwater.time.forms import WEIGHT, Form, GroupLeaf, leaf_of
 from slackwater.time.version import OLD
-
-
-def leaf_of(relation: Relation) -> GroupLeaf:
-    """An operator's input, which in the memo is always a group."""
-    assert isinstance(relation, GroupLeaf)
-    return relation
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from slackwater.algebra.relation import Relation
+from slackwater.algebra.relation import Join, JoinKind, Relation
 from slackwater.algebra.schema import Column
 from slackwater.memo.memo import Memo
 from slackwater.rules.rule import Found, Misfit
@@ -42,6 +42,13 @@ class Match:
     def seen_through(self, below: Relation) -> Relation:
         """The first expression of an input's group."""
         return self.memo[below.group].expressions[0] if isinstance(below, GroupLeaf) else below
+
+    def inner_join_below(self, below: Relation) -> Join | None:
+        """The inner join that an input is, below a projection that only drops columns, if any."""
+        seen = self.seen_through(below)
+        if seen.narrows:
+            seen = self.seen_through(seen.inputs[0])
+        return seen if isinstance(seen, Join) and seen.kind is JoinKind.INNER else None
 
     def fitted(self, terms: Found) -> Relation | None:
         """The rule's result with the columns of the operator."""

@@ -69,27 +69,25 @@ class Explorer:
                 self.trace.limits.append(f"exploration stopped at {len(seen)} forms and {found} alternatives")
                 stopped = True
             _, _, form = heapq.heappop(queue)
-            for alternative in self._expand_to_batch(form) if stopped else self._expand(form):
+            for alternative in self._expand(form, to_batch=stopped):
                 found += 1
                 for leaf in alternative.leaves():
                     demand(leaf)
         self._cut_circles()
 
-    def _expand(self, form: Form) -> list[Alternative]:
-        """All alternatives that rules yield for a form; those of last-resort rules only if there are no others."""
+    def _expand(self, form: Form, *, to_batch: bool) -> list[Alternative]:
+        """All alternatives that rules yield for a form; those of last-resort rules only if there are no others.
+
+        `to_batch` allows only snapshots from snapshots, so that the batch plan is found even beyond the budget.
+        """
         if form.signed and not self.memo[form.group].has_deltas:
             return []
-        rules = list(self._rules_for(form))
+        rules = [rule for rule in self._rules_for(form) if rule.flags.makes_batch or not to_batch]
         ordinary = [a for rule in rules if not rule.flags.last_resort for a in self._fire(rule, form)]
         return ordinary or [a for rule in rules if rule.flags.last_resort for a in self._fire(rule, form)]
 
     def _rules_for(self, form: Form) -> Iterator[Rule]:
         return self.rules.for_form(form, frozenset(map(type, self.memo[form.group].expressions)))
-
-    def _expand_to_batch(self, form: Form) -> list[Alternative]:
-        """Only snapshots from snapshots, so that the batch plan is found even beyond the budget."""
-        rules = (rule for rule in self._rules_for(form) if rule.flags.makes_batch)
-        return [a for rule in rules for a in self._fire(rule, form)]
 
     def _fire(self, rule: Rule, form: Form) -> list[Alternative]:
         alternatives = []

@@ -49,6 +49,12 @@ class GroupLeaf(Relation):
         return (self.group,)
 
 
+def leaf_of(relation: Relation) -> GroupLeaf:
+    """An operator's input, which in the memo is always a group."""
+    assert isinstance(relation, GroupLeaf)
+    return relation
+
+
 @dataclass(frozen=True, eq=False)
 class Form(Relation):
     """A snapshot, delta or completion of a group, in bag or group form.

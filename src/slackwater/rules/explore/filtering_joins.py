@@ -16,14 +16,6 @@ from slackwater.rules.signed import keeping
 KEEPS_LEFT_ROWS = (JoinKind.SEMI, JoinKind.ANTI, JoinKind.LEFT)
 
 
-def _inner_below(match: Match, leaf: Relation) -> Join | None:
-    """The inner join of an input, below a projection that only drops columns, if any."""
-    seen = match.seen_through(leaf)
-    if isinstance(seen, Project) and seen.narrows:
-        seen = match.seen_through(seen.input)
-    return seen if isinstance(seen, Join) and seen.kind is JoinKind.INNER else None
-
-
 @explores(Join)
 def push_join_below_inner_join(match: Match, node: Join) -> Iterator[Relation]:
     """(L ⋈ R) ⋉ S  =  (L ⋉ S) ⋈ R      the condition reads only L and S; for ▷ and ⟕ too
@@ -31,7 +23,7 @@ def push_join_below_inner_join(match: Match, node: Join) -> Iterator[Relation]:
     Whether a row of L has a partner in S does not depend on R. Not if the condition reads R, nor for ⟗.
                                                                                       [Galindo-Legaria & Rosenthal 97]
     """
-    inner = _inner_below(match, node.left) if node.kind in KEEPS_LEFT_ROWS else None
+    inner = match.inner_join_below(node.left) if node.kind in KEEPS_LEFT_ROWS else None
     if inner is None:
         return
     read = node.condition.columns - frozenset(node.right.columns)

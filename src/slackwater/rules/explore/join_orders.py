@@ -20,7 +20,7 @@ from slackwater.memo.memo import Memo
 from slackwater.rules.declare import explores
 from slackwater.rules.match import Match
 from slackwater.rules.signed import keeping
-from slackwater.time.forms import GroupLeaf
+from slackwater.time.forms import GroupLeaf, leaf_of
 
 FULL_ENUMERATION = 5
 MOST_LEAVES = 24
@@ -78,17 +78,13 @@ def join_graph(match: Match, top: Join, wanted: frozenset[Column]) -> JoinGraph 
     leaves: list[GroupLeaf] = []
     conditions: list[Scalar] = []
 
-    def visit(node: Relation) -> None:
-        if isinstance(node, Join) and node.kind is JoinKind.INNER:
-            conditions.extend(conjuncts(node.condition))
-            for below in node.inputs:
-                assert isinstance(below, GroupLeaf)
-                seen = match.seen_through(below)
-                inner = match.seen_through(seen.input) if isinstance(seen, Project) and _narrows(seen) else seen
-                if isinstance(inner, Join) and inner.kind is JoinKind.INNER:
-                    visit(inner)
-                else:
-                    leaves.append(below)
+    def visit(node: Join) -> None:
+        conditions.extend(conjuncts(node.condition))
+        for below in map(leaf_of, node.inputs):
+            if (inner := match.inner_join_below(below)) is not None:
+                visit(inner)
+            else:
+                leaves.append(below)
 
     visit(top)
     if len(leaves) > MOST_LEAVES or any(p.is_random or p.can_raise for p in conditions):
@@ -100,21 +96,6 @@ def join_graph(match: Match, top: Join, wanted: frozenset[Column]) -> JoinGraph 
         return None
     predicates = tuple((p, sum(1 << i for i in {owner[c] for c in p.columns})) for p in dict.fromkeys(conditions))
     return JoinGraph(tuple(leaves), predicates, wanted)
-
-
-def _narrows(node: Relation) -> bool:
-    return isinstance(node, Project) and node.narrows
-
-
-def _is_inside(match: Match) -> bool:
-    """Whether this join is part of a larger join graph: an inner join reads it, or reads a narrowing of it."""
-    for reader_group, reader in match.memo.readers(match.group):
-        if _narrows(reader):
-            if any(_is_inner(above) for _, above in match.memo.readers(reader_group)):
-                return True
-        elif _is_inner(reader):
-            return True
-    return False
 
 
 def _is_inner(node: Relation) -> bool:
@@ -230,7 +211,8 @@ def enumerate_join_orders(match: Match, node: Relation) -> Iterator[Relation]:
                                                                                      [Moerkotte & Neumann 2006]
     """
     top = _top(match)
-    if top is None or ((_is_inner(node) or _narrows(node)) and _is_inside(match)):
+    is_part = node.narrows or _is_inner(node)
+    if top is None or (is_part and any(map(_is_inner, match.memo.operators_on(match.group)))):
         return
     wanted = node.used if isinstance(node, Project) else frozenset(match.memo[match.group].columns)
     graph = join_graph(match, top, wanted)

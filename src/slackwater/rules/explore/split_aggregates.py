@@ -13,7 +13,7 @@ from slackwater.rules.declare import explores
 from slackwater.rules.match import Match
 from slackwater.rules.normalize.filters import filtered
 from slackwater.rules.rewrite.shapes import derived
-from slackwater.time.forms import GroupLeaf
+from slackwater.time.forms import leaf_of
 
 _MERGED_BY = {"sum": "sum", "count": "sum", "min": "min", "max": "max"}
 _OF_NULLS = frozenset(("sum", "count", "min", "max", "avg"))
@@ -73,8 +73,7 @@ def aggregate_before_join(match: Match, node: Aggregate) -> Iterator[Relation]:
     plain_keys = tuple(key for key in keys if key is not None)
     if len(set(plain_keys)) != len(plain_keys) or not all(equality_sides(p) for p in conjuncts(join.condition)):
         return
-    for side, other in ((join.left, join.right), (join.right, join.left)):
-        assert isinstance(side, GroupLeaf)
+    for side, other in ((leaf_of(join.left), join.right), (leaf_of(join.right), join.left)):
         own = frozenset(side.columns)
         read = frozenset[Column]().union(*(s.columns for _, measure in calls for s in measure.scalars))
         if not read or not read <= own:
@@ -100,8 +99,7 @@ def aggregate_before_outer_join(match: Match, node: Aggregate) -> Iterator[Relat
     if below is None or not node.calls:
         return
     join, meanings = below
-    left, right = join.left, join.right
-    assert isinstance(left, GroupLeaf)
+    left, right = leaf_of(join.left), join.right
     keys = [meanings.get(key, reference(key)).column for key in node.keys]
     if any(key not in left.columns for key in keys) or not match.memo[left.group].properties.is_unique(
         key for key in keys if key is not None

@@ -14,10 +14,10 @@ from slackwater.algebra.properties import properties
 from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Limit, Relation, Window
 from slackwater.algebra.schema import Column
 from slackwater.rules.declare import generates
-from slackwater.rules.goal import Goal, leaf_of
+from slackwater.rules.goal import Goal
 from slackwater.rules.rule import Found
 from slackwater.rules.signed import all_of, matched_twins, negated, touched
-from slackwater.time.forms import Kind
+from slackwater.time.forms import Kind, leaf_of
 
 
 def _top_ranks(goal: Goal, node: Filter) -> Window | None:

@@ -16,10 +16,10 @@ from slackwater.algebra.schema import Column
 from slackwater.algebra.types import keeps_apart
 from slackwater.rules.declare import generates
 from slackwater.rules.generate.join_deltas import left_terms
-from slackwater.rules.goal import Goal, leaf_of
+from slackwater.rules.goal import Goal
 from slackwater.rules.rule import Found
 from slackwater.rules.signed import negated, padded
-from slackwater.time.forms import Form, GroupLeaf, Kind
+from slackwater.time.forms import Form, GroupLeaf, Kind, leaf_of
 from slackwater.time.version import OLD
 
 Pairs = tuple[tuple[Scalar, Column], ...]

@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from slackwater.algebra.relation import Aggregate, ByRow, Join, JoinKind, Project, Relation, Union
 from slackwater.rules.declare import relates
-from slackwater.rules.goal import Goal, leaf_of
+from slackwater.rules.goal import Goal
 from slackwater.rules.rule import Found
 from slackwater.rules.signed import padded
-from slackwater.time.forms import GroupLeaf, Kind
+from slackwater.time.forms import GroupLeaf, Kind, leaf_of
 
 METHOD = ("hold-back",)
 

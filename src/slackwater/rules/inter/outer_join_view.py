@@ -18,11 +18,11 @@ from slackwater.algebra.scalar import Scalar, conjunction, disjunction, is_not_n
 from slackwater.algebra.schema import Column
 from slackwater.memo.memo import Memo
 from slackwater.rules.declare import relates
-from slackwater.rules.goal import Goal, leaf_of
+from slackwater.rules.goal import Goal
 from slackwater.rules.intra.merges import remaining
 from slackwater.rules.rule import Found
 from slackwater.rules.signed import all_of, distinct_keys, keeping, negated, padded, plain, twin, weighted
-from slackwater.time.forms import WEIGHT, Form, GroupId, GroupLeaf, Kind
+from slackwater.time.forms import WEIGHT, Form, GroupLeaf, Kind, leaf_of
 
 METHOD = ("outer-join-view",)
 MOST_LEAVES = 6
@@ -36,7 +36,7 @@ def _block(memo: Memo, node: Relation) -> Relation:
 def _expanded(memo: Memo, leaf: Relation) -> Relation:
     assert isinstance(leaf, GroupLeaf)
     first = memo[leaf.group].expressions[0]
-    if not isinstance(first, Join) and not (isinstance(first, Project) and first.narrows):
+    if not isinstance(first, Join) and not first.narrows:
         return leaf
     tree = _block(memo, first)
     outer = (JoinKind.LEFT, JoinKind.FULL)
@@ -97,20 +97,11 @@ class _Term:
         return Project(alive, tuple((twin(c), reference(c)) for c in self.key))
 
 
-def _is_inside(memo: Memo, group: GroupId) -> bool:
-    """Whether this block is part of a larger one, maybe through a projection that drops columns."""
-    for reader, node in memo.readers(group):
-        match node:
-            case Join(kind=kind) if kind in BLOCK_JOINS:
-                return True
-            case Project() if node.narrows and _is_inside(memo, reader):
-                return True
-    return False
-
-
 def _view(goal: Goal, node: Relation) -> Block | None:
     """The block of a relation, if it is not part of a larger one."""
-    if not isinstance(node, Join) or node.kind not in BLOCK_JOINS or _is_inside(goal.memo, goal.form.group):
+    if not isinstance(node, Join) or node.kind not in BLOCK_JOINS:
+        return None
+    if any(isinstance(above, Join) and above.kind in BLOCK_JOINS for above in goal.memo.operators_on(goal.form.group)):
         return None
     block = Block(_block(goal.memo, node))
     return block if len(block.leaves) <= MOST_LEAVES else None

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from slackwater.algebra.relation import Aggregate, Join, Project, Relation
 from slackwater.memo.group import RuleFlags
 from slackwater.rules.declare import converts
-from slackwater.rules.goal import Goal, leaf_of
+from slackwater.rules.goal import Goal
 from slackwater.rules.intra.merges import merged, merged_partials
 from slackwater.rules.rule import Found
-from slackwater.time.forms import GroupLeaf, Kind
+from slackwater.time.forms import GroupLeaf, Kind, leaf_of
 from slackwater.time.version import OLD, Mask
 
 METHODS = ("outer-join-view", "higher-order")

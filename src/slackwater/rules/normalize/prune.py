@@ -11,12 +11,8 @@ from dataclasses import replace
 from slackwater.algebra.properties import Columns
 from slackwater.algebra.relation import (
     Aggregate,
-    AggregateCall,
-    Expand,
     Filter,
-    Generate,
     Join,
-    Limit,
     Project,
     Query,
     Relation,
@@ -64,57 +60,38 @@ def _needed(order: list[Relation], asked: Columns) -> dict[int, set[Column]]:
 
 def _reads(node: Relation, needed: Columns) -> tuple[Columns, ...]:
     """The columns of each input that an operator reads to compute its columns `needed`."""
-    match node:
-        case Project():
-            return (frozenset[Column]().union(*(s.columns for c, s in node.items if c in needed)),)
-        case Aggregate():
-            read = (s.columns for _, call in _kept_calls(node, needed) for s in call.scalars)
-            return (frozenset(node.keys).union(*read),)
-        case Window():
-            calls_read = frozenset[Column]().union(*(w.columns for column, w in node.calls if column in needed))
-            return ((needed - {column for column, _ in node.calls}) | calls_read,)
-        case Union():
-            positions = [i for i, name in enumerate(node.names) if name in needed]
-            return tuple(frozenset(source[i] for i in positions) for source in node.sources)
-        case Expand():
-            computed = {copy for copy, _ in node.keys} | {node.number}
-            return ((needed - computed) | node.used,)
-        case Generate():
-            return ((needed - frozenset(node.names)) | node.used,)
-        case Filter() | Limit():
-            return (needed | node.used,)
-        case Join():
-            wanted = needed | node.used
-            return tuple(wanted & frozenset(below.columns) for below in node.inputs)
-        case _:
-            return tuple(frozenset(below.columns) for below in node.inputs)
+    slim = _without_unread(node, needed)
+    if isinstance(slim, Union):
+        return tuple(map(frozenset, slim.sources))
+    passed_on = frozenset[Column]() if isinstance(node, (Project, Aggregate)) else needed
+    return tuple((slim.used | passed_on) & frozenset(below.columns) for below in node.inputs)
 
 
 def _narrowed(node: Relation, inputs: list[Relation], needed: Columns) -> Relation:
     """The operator over pruned inputs, without its own unread columns."""
+    slim = _without_unread(node, needed).with_inputs(*inputs)
+    if isinstance(slim, Window) and not slim.calls:
+        slim = slim.input
+    passes_on = isinstance(node, (Scan, Filter, Join, Window))
+    return keeping(slim, filter(needed.__contains__, slim.columns)) if passes_on else slim
+
+
+def _without_unread(node: Relation, needed: Columns) -> Relation:
+    """The operator without the columns that it computes and nothing reads. An aggregate without keys keeps one call."""
     match node:
-        case Scan() | Filter() | Join():
-            return keeping(node.with_inputs(*inputs), filter(needed.__contains__, node.columns))
         case Values():
             kept = [i for i, column in enumerate(node.names) if column in needed]
             return Values(tuple(node.names[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in node.rows))
         case Project():
-            return Project(inputs[0], tuple(item for item in node.items if item[0] in needed))
+            return replace(node, items=tuple(item for item in node.items if item[0] in needed))
         case Aggregate():
-            return replace(node, input=inputs[0], calls=_kept_calls(node, needed))
+            calls = tuple(pair for pair in node.calls if pair[0] in needed)
+            return replace(node, calls=calls if node.keys or calls else node.calls[:1])
         case Window():
-            windows = tuple(pair for pair in node.calls if pair[0] in needed)
-            kept_windows = Window(inputs[0], windows) if windows else inputs[0]
-            return keeping(kept_windows, filter(needed.__contains__, kept_windows.columns))
+            return replace(node, calls=tuple(pair for pair in node.calls if pair[0] in needed))
         case Union():
             kept = [i for i, name in enumerate(node.names) if name in needed]
             sources = tuple(tuple(source[i] for i in kept) for source in node.sources)
-            return Union(tuple(inputs), tuple(node.names[i] for i in kept), sources)
+            return replace(node, names=tuple(node.names[i] for i in kept), sources=sources)
         case _:
-            return node.with_inputs(*inputs)
-
-
-def _kept_calls(node: Aggregate, needed: Columns) -> tuple[tuple[Column, AggregateCall], ...]:
-    """The read calls; one call, if there would be neither keys nor calls."""
-    calls = tuple(pair for pair in node.calls if pair[0] in needed)
-    return calls if node.keys or calls else node.calls[:1]
+            return node

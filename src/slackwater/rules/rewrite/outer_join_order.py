@@ -18,10 +18,10 @@ def inner_joins_before_outer_join(_: Match, node: Join) -> Iterator[Relation]:
     Whether a row of L has a partner in R does not depend on S. The outer join may then have fewer left rows, and these
     can be kept before S has arrived. Not if the inner join reads S.                  [Galindo-Legaria & Rosenthal 97]
     """
-    joins = inner_joins(node) if node.kind is JoinKind.INNER else None
-    for leaf in joins.leaves if joins is not None else ():
+    joins = inner_joins(node)
+    for leaf in joins.leaves if node.kind is JoinKind.INNER else ():
         outer = without_narrowing(leaf)
-        if joins is None or not isinstance(outer, Join) or outer.kind is not JoinKind.LEFT:
+        if not isinstance(outer, Join) or outer.kind is not JoinKind.LEFT:
             continue
         padded = frozenset(outer.right.columns)
         others = [other for other in joins.leaves if other is not leaf]

@@ -88,7 +88,7 @@ def own_inputs(joins: InnerJoins) -> Iterator[OwnInput]:
     for leaf in joins.leaves:
         group = grouped(leaf)
         inner = inner_joins(group.aggregate.input) if group is not None else None
-        if group is None or inner is None or len(inner.leaves) >= len(joins.leaves):
+        if group is None or inner is None or not 0 < len(inner.leaves) < len(joins.leaves):
             continue
         wanted_rows = [leaf_rows(below) for below in inner.leaves]
         pairs = _assigned(wanted_rows, [other for other in joins.leaves if other is not leaf])
@@ -155,8 +155,7 @@ def aggregate_joined_back_as_window(_: Match, node: Join) -> Iterator[Relation]:
     aggregate reads other rows, nor for functions without a window form: a distinct count, a median.
                                                                                                 [Zuzarte et al. 2003]
     """
-    joins = inner_joins(node) if node.kind is JoinKind.INNER else None
-    for own in own_inputs(joins) if joins is not None else ():
+    for own in own_inputs(inner_joins(node)):
         if not all(_over_a_partition(measure) for _, measure in own.group.aggregate.calls):
             continue
         calls = own.calls("beside")
@@ -211,8 +210,9 @@ def sums_by_key_in_place_of_rows(_: Match, node: Aggregate) -> Iterator[Relation
     meant: Mapping[Column, Scalar] = {}
     if isinstance(below, Project):
         meant, below = below.definitions, below.input
-    joins = inner_joins(below) if node.keys and node.calls and may_go_early(node.calls) else None
-    for own in own_inputs(joins) if joins is not None else ():
+    if not node.keys or not node.calls or not may_go_early(node.calls):
+        return
+    for own in own_inputs(inner_joins(below)):
         calls = tuple((column, measure.map(lambda s: s.substitute(meant))) for column, measure in node.calls)
         theirs = frozenset(own.rows.columns)
         read = frozenset[Column]().union(*(s.columns for _, measure in calls for s in measure.scalars))
@@ -223,7 +223,7 @@ def sums_by_key_in_place_of_rows(_: Match, node: Aggregate) -> Iterator[Relation
         keys = [meant.get(key, reference(key)).substitute(values).column for key in node.keys]
         plain = tuple(key for key in keys if key is not None)
         inside = inner_joins(own.rows)
-        settled = [p for p in later if p.columns <= theirs and inside is not None and _is_asked(p, inside)]
+        settled = [p for p in later if p.columns <= theirs and inside.leaves and _is_asked(p, inside)]
         asked = [part for part in later if part not in settled]
         if not read <= theirs or len(set(plain)) < len(keys) or any(k in theirs - inner for k in plain):
             continue

@@ -142,11 +142,11 @@ def aggregates_of_the_same_rows(_: Match, node: Join) -> Iterator[Relation]:
     One pass computes both; a side without a filter of its own needs no count. Also if other relations are joined
     between them. Not if the join does not use all keys, nor for calls over distinct values.
     """
-    joins = inner_joins(node) if node.kind is JoinKind.INNER else None
-    sides = [(leaf, _side(leaf)) for leaf in joins.leaves] if joins is not None else []
+    joins = inner_joins(node)
+    sides = [(leaf, _side(leaf)) for leaf in joins.leaves]
     for position, (leaf, one) in enumerate(sides):
         for other_leaf, other in sides[position + 1 :]:
-            if joins is None or one is None or other is None or not _pairs(one, other, joins):
+            if one is None or other is None or not _pairs(one, other, joins):
                 continue
             both = _merged(one, other)
             if both is None:
@@ -169,9 +169,8 @@ def padded_aggregate_of_the_same_rows(_: Match, node: Join) -> Iterator[Relation
     padding. Not if the condition reads more than the keys, nor if the right groups are filtered or projected before the
     join.
     """
-    joins = inner_joins(node.left) if node.kind is JoinKind.LEFT else None
-    other = _side(node.right) if joins is not None else None
-    if joins is None or other is None or not other.group.is_plain:
+    joins, other = inner_joins(node.left), _side(node.right)
+    if node.kind is not JoinKind.LEFT or other is None or not other.group.is_plain:
         return
     asked = conjuncts(node.condition)
     wide = InnerJoins((*joins.leaves, node.right), (*joins.conditions, *asked), node.columns)

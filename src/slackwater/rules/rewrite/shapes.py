@@ -28,8 +28,8 @@ def derived(column: Column, meaning: str, kind: Type | None = None, prefix: str 
 
 def without_narrowing(relation: Relation) -> Relation:
     """The relation below projections that only drop columns."""
-    while isinstance(relation, Project) and relation.narrows:
-        relation = relation.input
+    while relation.narrows:
+        (relation,) = relation.inputs
     return relation
 
 
@@ -56,18 +56,21 @@ class InnerJoins:
         return one == other or other in self.classes.get(one, ())
 
 
-def inner_joins(relation: Relation) -> InnerJoins | None:
-    """The inner joins of a relation, through filters and projections that only drop columns."""
+def inner_joins(relation: Relation) -> InnerJoins:
+    """The inner joins of a relation, through filters and projections that only drop columns.
+
+    Without leaves if their conditions must stay where they are, or two leaves share a column.
+    """
     leaves: list[Relation] = []
     conditions: list[Scalar] = []
 
     def visit(node: Relation) -> None:
         below = node
         passed: list[Scalar] = []
-        while isinstance(below, Filter) or (isinstance(below, Project) and below.narrows):
+        while isinstance(below, Filter) or below.narrows:
             if isinstance(below, Filter):
                 passed += conjuncts(below.predicate)
-            below = below.input
+            (below,) = below.inputs
         if not isinstance(below, Join) or below.kind is not JoinKind.INNER:
             leaves.append(node)
             return
@@ -79,7 +82,7 @@ def inner_joins(relation: Relation) -> InnerJoins | None:
     owned = [column for leaf in leaves for column in leaf.columns]
     columns = frozenset(owned)
     if len(columns) < len(owned) or not all(p.may_move and p.columns <= columns for p in conditions):
-        return None
+        return InnerJoins((), (), relation.columns)
     return InnerJoins(tuple(leaves), tuple(dict.fromkeys(conditions)), relation.columns)
 
 
