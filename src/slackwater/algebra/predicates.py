@@ -31,6 +31,12 @@ def column_equality(scalar: Scalar) -> tuple[Column, Column] | None:
     return _columns(equality_sides(scalar))
 
 
+def same_values(scalar: Scalar) -> tuple[Column, Column] | None:
+    """The two columns of a plain `a = b` that makes them identical; not floats, as 0.0 equals -0.0."""
+    pair = column_equality(scalar)
+    return pair if pair and pair[0].type == pair[1].type and not pair[0].type.is_floating else None
+
+
 def column_inequality(scalar: Scalar) -> tuple[Column, Column] | None:
     """The two columns of a plain `a <> b`."""
     return _columns(_sides(scalar) if isinstance(scalar.tree, exp.NEQ) else None)

@@ -6,7 +6,7 @@ A key is a set of columns no two rows share; the empty key says "at most one row
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import singledispatch
 from itertools import product
@@ -330,16 +330,18 @@ def has_one_partner(join: Join) -> bool:
 @once_for_each
 def matched_columns(join: Join, side: Relation) -> Columns:
     """Columns of one input that the condition pins to one value for each row of the other input; cached on the join."""
-    own = frozenset(side.columns)
-    matched: set[Column] = set()
-    for part in conjuncts(join.condition):
+    return frozenset(column for column, _ in fixed_by(join.condition, frozenset(side.columns)))
+
+
+def fixed_by(condition: Scalar, own: Columns) -> Iterator[tuple[Column, Scalar]]:
+    """The columns of one input that a condition pins to a value for each row of the other input, and the value."""
+    for part in conjuncts(condition):
         if sides := equality_sides(part):
             for one, other in (sides, sides[::-1]):
                 column = one.column
                 fixed = column in own and not other.columns & own and not other.is_random
                 if fixed and column is not None and keeps_apart(column.type, other.type):
-                    matched.add(column)
-    return frozenset(matched)
+                    yield column, other
 
 
 def _with_reduced_keys(known: Properties) -> Properties:

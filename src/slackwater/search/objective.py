@@ -51,10 +51,7 @@ class WeightedSum:
     """c_w: the sum of each run's cost at its price."""
 
     weights: Vector
-
-    @property
-    def name(self) -> str:
-        return "weighted sum"
+    name: str = "weighted sum"
 
     def rank(self, cost: Vector) -> Rank:
         return (sum(w * c for w, c in zip(self.weights, cost, strict=True)),)
@@ -64,9 +61,7 @@ class WeightedSum:
 class LastRunFirst:
     """c_v: the last run decides, then the one before it, and so on."""
 
-    @property
-    def name(self) -> str:
-        return "last run first"
+    name: str = "last run first"
 
     def rank(self, cost: Vector) -> Rank:
         return cost[::-1]

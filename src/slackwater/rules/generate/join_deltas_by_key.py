@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slackwater.algebra.predicates import equality_sides
+from slackwater.algebra.properties import fixed_by
 from slackwater.algebra.relation import Filter, Join, JoinKind, Project, Relation
-from slackwater.algebra.scalar import Scalar, conjunction, conjuncts, equality, reference
+from slackwater.algebra.scalar import Scalar, conjunction, equality, reference
 from slackwater.algebra.schema import Column
-from slackwater.algebra.types import keeps_apart
 from slackwater.rules.declare import generates
 from slackwater.rules.generate.join_deltas import left_terms
 from slackwater.rules.goal import Goal
@@ -34,7 +33,8 @@ def _still_waiting(goal: Goal, side: GroupLeaf, others: GroupLeaf, condition: Sc
     """
     if goal.retracts(side) or not goal.moves(side):
         return None
-    origin, pairs = side, tuple(_pairs(side, others, condition))
+    fixed, theirs = fixed_by(condition, frozenset(side.columns)), frozenset(others.columns)
+    origin, pairs = side, tuple((value, column) for column, value in fixed if value.columns and value.columns <= theirs)
     while (below := _below(goal, origin, pairs)) is not None:
         origin, pairs = below
     keys = tuple(dict.fromkeys(column for _, column in pairs))
@@ -45,17 +45,6 @@ def _still_waiting(goal: Goal, side: GroupLeaf, others: GroupLeaf, condition: Sc
     met = conjunction(equality(value, reference(column)) for value, column in pairs)
     waiting = goal.old(goal.group_of(Join(JoinKind.ANTI, others, source, met)))
     return waiting if waiting.until == OLD else None
-
-
-def _pairs(side: GroupLeaf, others: GroupLeaf, condition: Scalar) -> Iterator[tuple[Scalar, Column]]:
-    own, theirs = frozenset(side.columns), frozenset(others.columns)
-    for part in conjuncts(condition):
-        for one, other in (sides, sides[::-1]) if (sides := equality_sides(part)) else ():
-            column = one.column
-            if column is None or column not in own or not other.columns or not other.columns <= theirs:
-                continue
-            if keeps_apart(column.type, other.type) and not other.is_random:
-                yield other, column
 
 
 def _below(goal: Goal, leaf: GroupLeaf, pairs: Pairs) -> tuple[GroupLeaf, Pairs] | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from slackwater.algebra.fold import simplify
 from slackwater.algebra.nullability import never_null
 from slackwater.algebra.once import once
-from slackwater.algebra.predicates import column_equality, is_null_test
+from slackwater.algebra.predicates import column_equality, is_null_test, same_values
 from slackwater.algebra.properties import properties
 from slackwater.algebra.relation import (
     Aggregate,
@@ -142,16 +142,13 @@ def infer_filter_from_disjunction(_: Written, relation: Join) -> Relation | None
 
 
 def _equal_across(join: Join) -> dict[Column, Column]:
-    """Columns of the left that the condition makes identical to columns of the right.
-
-    Not floats: 0.0 equals -0.0, and a predicate can distinguish them.
-    """
+    """Columns of the left that the condition makes identical to columns of the right."""
     left, right = frozenset(join.left.columns), frozenset(join.right.columns)
     pairs: dict[Column, Column] = {}
     for part in conjuncts(join.condition):
-        if pair := column_equality(part):
+        if pair := same_values(part):
             one, other = pair if pair[0] in left else pair[::-1]
-            if one in left and other in right and one.type == other.type and not one.type.is_floating:
+            if one in left and other in right:
                 pairs.setdefault(one, other)
     return pairs
 

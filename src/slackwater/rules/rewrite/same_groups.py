@@ -57,13 +57,22 @@ class Side:
 
 
 @dataclass(frozen=True)
-class MergedAggregates:
-    """Both aggregates as one, and the columns of each side in terms of it."""
+class MergedSide:
+    """A side whose aggregate is computed together with the other: its columns in terms of the merged rows."""
 
-    rows: Aggregate
-    meanings: tuple[Mapping[Column, Scalar], Mapping[Column, Scalar]]
-    there: tuple[Scalar | None, Scalar | None]
-    """Whether the group has rows of each side; None if it always has."""
+    group: Grouped
+    values: Mapping[Column, Scalar]
+    """Those of its aggregate."""
+    there: tuple[Scalar, ...]
+    """Whether the group has rows of this side; empty if it always has."""
+
+    @property
+    def meanings(self) -> dict[Column, Scalar]:
+        return {column: scalar.substitute(self.values) for column, scalar in self.group.meanings.items()}
+
+    @property
+    def having(self) -> list[Scalar]:
+        return [part.substitute(self.values) for part in self.group.having]
 
 
 def _side(relation: Relation) -> Side | None:
@@ -85,7 +94,7 @@ def _pairs(one: Side, other: Side, joins: InnerJoins) -> bool:
     return True
 
 
-def _merged(one: Side, other: Side) -> MergedAggregates | None:
+def _merged(one: Side, other: Side) -> tuple[Aggregate, MergedSide, MergedSide] | None:
     """One aggregate that computes both."""
     sides = (one, other)
     base = max((side.input.rows for side in sides), key=lambda rows: len(rows.columns))
@@ -108,8 +117,7 @@ def _merged(one: Side, other: Side) -> MergedAggregates | None:
     rows = Filter(below, conjunction(asked)) if asked else below
     keys = tuple(names[key] for key in one.keys)
     calls: dict[Column, AggregateCall] = {}
-    meanings: list[dict[Column, Scalar]] = []
-    there: list[Scalar | None] = []
+    merged: list[MergedSide] = []
     for number, (side, test) in enumerate(zip(sides, tests, strict=True)):
         values = {k: reference(names[b]) for k, b in zip(side.group.aggregate.keys, side.keys, strict=True)}
         inside = {name: names[c] for name, c in side.input.names.items()}
@@ -118,21 +126,13 @@ def _merged(one: Side, other: Side) -> MergedAggregates | None:
             name = derived(column, f"{number} together {keys[0].id}")
             calls[name] = replace(mine, filter=all_true(p for p in (test, mine.filter) if p is not None))
             values[column] = reference(name)
-        if test is None:
-            there.append(None)
-        else:
-            count = derived(keys[0], f"rows of {number} {test.text}", t.BIGINT)
-            count = replace(count, name="row_count")
+        there: tuple[Scalar, ...] = ()
+        if test is not None:
+            count = replace(derived(keys[0], f"rows of {number} {test.text}", t.BIGINT), name="row_count")
             calls[count] = AggregateCall("count", (), t.BIGINT, filter=test)
-            there.append(greater(reference(count), literal(0)))
-        meanings.append(values)
-    return MergedAggregates(
-        Aggregate(rows, keys, tuple(calls.items())), (meanings[0], meanings[1]), (there[0], there[1])
-    )
-
-
-def _meant(side: Side, values: Mapping[Column, Scalar]) -> dict[Column, Scalar]:
-    return {column: scalar.substitute(values) for column, scalar in side.group.meanings.items()}
+            there = (greater(reference(count), literal(0)),)
+        merged.append(MergedSide(side.group, values, there))
+    return Aggregate(rows, keys, tuple(calls.items())), merged[0], merged[1]
 
 
 @rewrites(Join)
@@ -151,13 +151,12 @@ def aggregates_of_the_same_rows(_: Match, node: Join) -> Iterator[Relation]:
             both = _merged(one, other)
             if both is None:
                 continue
-            values = _meant(one, both.meanings[0]) | _meant(other, both.meanings[1])
+            rows, ours, theirs = both
+            values = ours.meanings | theirs.meanings
             asked = [part.substitute(values) for part in joins.conditions]
-            for side, meant in zip((one, other), both.meanings, strict=True):
-                asked += [part.substitute(meant) for part in side.group.having]
-            asked += [part for part in both.there if part is not None]
+            asked += [*ours.having, *theirs.having, *ours.there, *theirs.there]
             others = [it for it in joins.leaves if it is not leaf and it is not other_leaf]
-            whole = joined((*others, both.rows), _without_truisms(asked, both.rows))
+            whole = joined((*others, rows), _without_truisms(asked, rows))
             yield Project(whole, tuple((c, values.get(c, reference(c))) for c in node.columns))
 
 
@@ -181,28 +180,25 @@ def padded_aggregate_of_the_same_rows(_: Match, node: Join) -> Iterator[Relation
     for leaf in joins.leaves:
         one = _side(leaf)
         both = _merged(one, other) if one is not None and _pairs(one, other, wide) else None
-        if one is None or both is None:
+        if both is None:
             continue
-        values = _meant(one, both.meanings[0])
-        parts = [part.substitute(values) for part in joins.conditions]
-        parts += [part.substitute(both.meanings[0]) for part in one.group.having]
-        if both.there[0] is not None:
-            parts.append(both.there[0])
+        rows, ours, theirs = both
+        values = ours.meanings
+        parts = [*(part.substitute(values) for part in joins.conditions), *ours.having, *ours.there]
         others = [it for it in joins.leaves if it is not leaf]
-        whole = joined((*others, both.rows), _without_truisms(parts, both.rows))
-        padded = {c: _or_null(s, both, c, other) for c, s in _meant(other, both.meanings[1]).items()}
-        yield Project(whole, tuple((c, (values | padded).get(c, reference(c))) for c in node.columns))
+        whole = joined((*others, rows), _without_truisms(parts, rows))
+        values |= {column: _or_null(value, rows, column, theirs) for column, value in theirs.meanings.items()}
+        yield Project(whole, tuple((c, values.get(c, reference(c))) for c in node.columns))
 
 
-def _or_null(value: Scalar, both: MergedAggregates, column: Column, side: Side) -> Scalar:
+def _or_null(value: Scalar, rows: Aggregate, column: Column, side: MergedSide) -> Scalar:
     """A column of the right side: NULL if the group has no rows of that side, or a NULL among its keys."""
-    not_null = present(both.rows.keys, both.rows)
+    not_null = present(rows.keys, rows)
     named = side.group.meanings[column].column
     call = dict(side.group.aggregate.calls).get(named) if named is not None else None
-    if not not_null and (both.there[1] is None or (call is not None and call.function not in ZERO_WHEN_EMPTY)):
+    if not not_null and (not side.there or (call is not None and call.function not in ZERO_WHEN_EMPTY)):
         return value
-    there = conjunction((*not_null, *((both.there[1],) if both.there[1] is not None else ())))
-    return case_when(there, value, NULL)
+    return case_when(conjunction((*not_null, *side.there)), value, NULL)
 
 
 def _without_truisms(parts: list[Scalar], rows: Relation) -> list[Scalar]:

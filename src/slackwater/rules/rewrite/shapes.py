@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2s
 
-from slackwater.algebra.predicates import column_equality
+from slackwater.algebra.predicates import same_values
 from slackwater.algebra.properties import properties
 from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Project, Relation
 from slackwater.algebra.scalar import TRUE, Scalar, conjunction, conjuncts, is_not_null, reference
@@ -43,11 +43,10 @@ class InnerJoins:
 
     @cached_property
     def classes(self) -> dict[Column, frozenset[Column]]:
-        """Columns that the conditions make identical. Not floats: 0.0 equals -0.0."""
+        """Columns that the conditions make identical."""
         classes: dict[Column, frozenset[Column]] = {}
         for part in self.conditions:
-            pair = column_equality(part)
-            if pair is not None and pair[0].type == pair[1].type and not pair[0].type.is_floating:
+            if pair := same_values(part):
                 both = classes.get(pair[0], frozenset(pair[:1])) | classes.get(pair[1], frozenset(pair[1:]))
                 classes.update(dict.fromkeys(both, both))
         return classes
