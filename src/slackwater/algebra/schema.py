@@ -6,9 +6,7 @@ moved between relations without ever meeting a namesake. The name is only what p
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import count
 from typing import NewType
 
 from slackwater.algebra.types import Type
@@ -67,21 +65,3 @@ class TableSchema:
 
     def column_names(self) -> list[str]:
         return [f.name for f in self.fields]
-
-
-class ColumnFactory:
-    """Hands out columns that no one else has: the name, a hash mark and a running number."""
-
-    def __init__(self) -> None:
-        self._numbers = count(1)
-
-    def new(self, name: str, type_: Type) -> Column:
-        return Column(ColumnId(f"{name.lower()}#{next(self._numbers)}"), name, type_)
-
-    def like(self, column: Column) -> Column:
-        """A fresh column with the name and type of another."""
-        return self.new(column.name, column.type)
-
-    def renaming(self, columns: Iterable[Column]) -> dict[Column, Column]:
-        """A fresh twin for each column."""
-        return {column: self.like(column) for column in columns}

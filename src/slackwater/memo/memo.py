@@ -76,7 +76,10 @@ class Memo:
 
     def folded(self, relation: Relation) -> Relation:
         """A relation in which each part that has a group is replaced by its leaf, so that equal parts compare equal."""
-        over = relation.with_inputs(*(self.folded(below) for below in relation.inputs))
+        return relation.bottom_up(self._folded)
+
+    def _folded(self, node: Relation, inputs: list[Relation]) -> Relation:
+        over = node.with_inputs(*inputs)
         owner = self._owner.get(over)
         return over if owner is None else self._groups[owner].leaf
 

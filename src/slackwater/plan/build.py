@@ -10,7 +10,7 @@ from slackwater.algebra.scalar import reference
 from slackwater.algebra.schema import Column
 from slackwater.errors import InternalError
 from slackwater.physical.statement_price import Statement
-from slackwater.plan.identity import Identities
+from slackwater.plan.identity import Identity
 from slackwater.plan.plan import Purpose, Step, answer_of
 from slackwater.plan.proposals import Delivery, ProposedPlan
 from slackwater.rows.bounds import most_rows
@@ -41,7 +41,6 @@ class StepBuilder:
         """The estimates of every part of every step; filled by `steps`."""
         self._names = {key: step.name for key, step in kept.items()}
         self._taken = {delivery.step for delivery in proposed.deliveries} | {step.name for step in past}
-        self._identities = Identities(self.memo)
 
     def steps(self) -> list[Step]:
         """All steps, run by run, each after the steps it reads."""
@@ -89,7 +88,7 @@ class StepBuilder:
             cost,
             size=size.rows * (size.width or row_width(key[0].form)),
             benefit=self.proposed.worth.get(key, 0.0),
-            identity=self._identities.of(key[0]),
+            identity=Identity.of(self.memo, key[0]),
             subject=self.cells.subject(key[0]),
             by_history=self.cells.by_history(key[0]),
         )

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from slackwater.algebra.once import once_for_each
 from slackwater.algebra.relation import Relation
 from slackwater.algebra.schema import Column
 from slackwater.memo.memo import Memo
 from slackwater.search.cells import Cell
-from slackwater.time.forms import Form, GroupId, Kind
+from slackwater.time.forms import Form, GroupLeaf, Kind
 
 
 @dataclass(frozen=True)
@@ -29,31 +28,18 @@ class Identity:
     names: tuple[Column, ...]
     interval: int
 
-
-class Identities:
-    """The identities of a memo's cells, and the cells of identities."""
-
-    def __init__(self, memo: Memo) -> None:
-        self.memo = memo
-
-    def of(self, cell: Cell) -> Identity:
+    @staticmethod
+    def of(memo: Memo, cell: Cell) -> Identity:
         form = cell.form
-        since, until = (tuple(self.memo.tables.tables(mask)) for mask in (form.since, form.until))
-        written = self.memo.written(self.memo[form.group].leaf)
+        since, until = (tuple(memo.tables.tables(mask)) for mask in (form.since, form.until))
+        written = memo.written(memo[form.group].leaf)
         return Identity(written, form.kind, since, until, form.partial, form.signed, form.names, cell.interval)
 
-    def cell(self, identity: Identity) -> Cell | None:
-        """The cell with an identity, if this memo has explored it."""
-        group = self.group(identity.relation)
-        if group is None or not {*identity.since, *identity.until} <= set(self.memo.tables.names):
+    def cell(self, memo: Memo) -> Cell | None:
+        """The cell with this identity, if a memo has explored it."""
+        leaf = memo.folded(self.relation)
+        if not isinstance(leaf, GroupLeaf) or not {*self.since, *self.until} <= set(memo.tables.names):
             return None
-        since, until = self.memo.tables.mask(identity.since), self.memo.tables.mask(identity.until)
-        form = Form(identity.kind, group, since, until, identity.partial, identity.signed, identity.names)
-        return Cell(form, identity.interval) if form in self.memo[group].forms else None
-
-    @once_for_each
-    def group(self, relation: Relation) -> GroupId | None:
-        """The group of a relation over base tables, if there is one."""
-        below = [self.group(part) for part in relation.inputs]
-        leaves = [self.memo[group].leaf for group in below if group is not None]
-        return self.memo.group_of(relation.with_inputs(*leaves)) if len(leaves) == len(below) else None
+        since, until = memo.tables.mask(self.since), memo.tables.mask(self.until)
+        form = Form(self.kind, leaf.group, since, until, self.partial, self.signed, self.names)
+        return Cell(form, self.interval) if form in memo[leaf.group].forms else None

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from slackwater.algebra.relation import Aggregate
 from slackwater.memo.memo import Memo
-from slackwater.plan.identity import Identities
 from slackwater.plan.plan import Plan, Purpose, Step
 from slackwater.search.cells import Cell
 from slackwater.search.space import Key
@@ -39,10 +38,9 @@ class Past:
 
     def kept(self, memo: Memo) -> dict[Key, Step]:
         """The cells of the states, as far as this memo has them and recomputing them would give the same rows."""
-        identities = Identities(memo)
         cells: dict[Key, Step] = {}
         for step in self.states:
-            cell = identities.cell(step.identity) if step.identity is not None else None
+            cell = step.identity.cell(memo) if step.identity is not None else None
             if cell is not None and is_settled(memo, cell.form):
                 cells[cell, step.run] = step
         return cells

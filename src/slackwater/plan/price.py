@@ -13,7 +13,6 @@ from slackwater.memo.memo import Memo
 from slackwater.physical.distribution import Columns
 from slackwater.physical.model import CostModel
 from slackwater.physical.statement_price import Statement
-from slackwater.plan.identity import Identities
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan, Purpose, Step
 from slackwater.rows.cardinality import Estimator
@@ -53,8 +52,7 @@ class _Pricing:
         return sources
 
     def _saved(self) -> dict[str, Cell]:
-        identities = Identities(self.memo)
-        cells = {s.name: identities.cell(s.identity) for s in self.plan.steps if s.identity is not None}
+        cells = {s.name: s.identity.cell(self.memo) for s in self.plan.steps if s.identity is not None}
         return {name: cell for name, cell in cells.items() if cell is not None}
 
     def _leaf(self, relation: Relation) -> Estimate:

@@ -10,9 +10,10 @@ from sqlglot import exp
 from slackwater.algebra.functions import AGGREGATES
 from slackwater.algebra.relation import Project, Relation, SortKey
 from slackwater.algebra.scalar import Scalar, function_name, reference
-from slackwater.algebra.schema import Column, ColumnFactory
+from slackwater.algebra.schema import Column
 from slackwater.catalog.table import Catalog
 from slackwater.errors import BindError, UnsupportedError
+from slackwater.sql.fresh_columns import ColumnFactory
 from slackwater.sql.parse import place_of
 from slackwater.sql.scope import Named
 from slackwater.sql.typing import AskType

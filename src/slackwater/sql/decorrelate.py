@@ -53,9 +53,10 @@ from slackwater.algebra.scalar import (
     null_safe_equality,
     reference,
 )
-from slackwater.algebra.schema import Column, ColumnFactory
+from slackwater.algebra.schema import Column
 from slackwater.sql.apply import Apply, ApplyKind
 from slackwater.sql.domain import Domain
+from slackwater.sql.fresh_columns import ColumnFactory
 from slackwater.sql.pieces import extended, filtered, keeping, limited_per_key, or_empty, partitioned
 
 Columns = frozenset[Column]

@@ -32,8 +32,9 @@ from slackwater.algebra.scalar import (
     null_safe_equality,
     reference,
 )
-from slackwater.algebra.schema import Column, ColumnFactory
+from slackwater.algebra.schema import Column
 from slackwater.errors import InternalError
+from slackwater.sql.fresh_columns import ColumnFactory
 from slackwater.sql.pieces import extended, keeping, limited_per_key, or_empty, partitioned
 
 

@@ -27,7 +27,8 @@ from slackwater.algebra.scalar import (
     literal,
     reference,
 )
-from slackwater.algebra.schema import Column, ColumnFactory
+from slackwater.algebra.schema import Column
+from slackwater.sql.fresh_columns import ColumnFactory
 
 
 def limited_per_key(relation: Limit, below: Relation, keys: list[Column], factory: ColumnFactory) -> Relation:
