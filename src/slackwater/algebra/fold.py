@@ -97,21 +97,19 @@ class Padded(Enum):
 
     NULL = auto()
     ZERO = auto()
-    ANY = auto()
-    """Something else, or it depends on other columns."""
 
 
-def padded_value(scalar: Scalar, padded: frozenset[Column]) -> Padded:
-    """The value of an expression once all these columns are null."""
+def padded_value(scalar: Scalar, padded: frozenset[Column]) -> Padded | None:
+    """The value of an expression once all these columns are null; None if it is another, or depends on more."""
     if scalar.can_raise or not scalar.columns & padded:
-        return Padded.ANY
+        return None
     value = _once_null(scalar, padded)
     if _is_null_constant(value):
         return Padded.NULL
     while isinstance(value, (exp.Cast, exp.Paren)):
         value = value.this
     is_zero = isinstance(value, exp.Literal) and not value.is_string and float(value.name) == 0.0
-    return Padded.ZERO if is_zero else Padded.ANY
+    return Padded.ZERO if is_zero else None
 
 
 def _once_null(scalar: Scalar, padded: frozenset[Column]) -> exp.Expr:

@@ -63,6 +63,9 @@ CALLED_BARE = frozenset(
     "current_date current_path current_time current_timestamp current_user localtime session_user user".split()
 )
 
+#: Aggregates of the values that are not null; without any, a count is zero and the others are null.
+SIMPLE = frozenset("sum count min max avg".split())
+
 #: Aggregates whose value does not depend on how often an equal argument occurs.
 DUPLICATE_BLIND = frozenset(
     "any any_value bit_and bit_or bool_and bool_or collect_set every max min some approx_count_distinct".split()

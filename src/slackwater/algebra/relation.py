@@ -17,6 +17,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import ClassVar, Self, TypeVar
 
+from slackwater.algebra.functions import SIMPLE
 from slackwater.algebra.scalar import NULL, TRUE, Scalar, case_when, function_name, literal, reference
 from slackwater.algebra.schema import Column, TableSchema
 from slackwater.algebra.types import Type
@@ -71,6 +72,11 @@ class AggregateCall:
     def scalars(self) -> tuple[Scalar, ...]:
         more = (self.filter,) if self.filter else ()
         return (*self.arguments, *more, *(scalar for scalar, _ in self.order))
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether it is one of the usual functions, of all values that are not null."""
+        return self.function in SIMPLE and not (self.distinct or self.order or self.ignore_nulls)
 
     @property
     def value(self) -> Scalar:

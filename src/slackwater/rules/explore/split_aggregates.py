@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from slackwater.algebra.functions import SIMPLE
 from slackwater.algebra.predicates import equality_sides
 from slackwater.algebra.relation import Aggregate, AggregateCall, Join, JoinKind, Project, Relation, Union
 from slackwater.algebra.scalar import Scalar, call, conjunction, conjuncts, literal, reference, typed
@@ -16,7 +17,6 @@ from slackwater.rules.rewrite.shapes import derived
 from slackwater.time.forms import leaf_of
 
 _MERGED_BY = {"sum": "sum", "count": "sum", "min": "min", "max": "max"}
-_OF_NULLS = frozenset(("sum", "count", "min", "max", "avg"))
 
 
 def in_two_steps(
@@ -145,7 +145,7 @@ def met_by(join: Join) -> tuple[tuple[Column, ...], Relation, Scalar] | None:
 
 def is_padded_to_null(measure: AggregateCall, right: Relation) -> bool:
     """Whether the call is NULL, zero, or one for count(*), for a row without a partner."""
-    if measure.filter is not None or measure.order or measure.ignore_nulls or measure.function not in _OF_NULLS:
+    if measure.filter is not None or measure.order or measure.ignore_nulls or measure.function not in SIMPLE:
         return False
     return all(argument.column in right.columns for argument in measure.arguments)
 

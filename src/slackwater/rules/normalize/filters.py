@@ -45,6 +45,13 @@ def split(predicate: Scalar, columns: Iterable[Column]) -> tuple[list[Scalar], l
     return moving, staying
 
 
+def over_filtered(join: Join, left: Sequence[Scalar], right: Sequence[Scalar]) -> Join | None:
+    """The join over filtered inputs; None if neither is filtered."""
+    if not left and not right:
+        return None
+    return replace(join, left=filtered(join.left, left), right=filtered(join.right, right))
+
+
 def _pushed(below: Unary, moving: Sequence[Scalar], staying: Sequence[Scalar]) -> Relation | None:
     """The operator over its filtered input, with the other conjuncts above it; None if none moves."""
     return filtered(below.with_inputs(filtered(below.input, moving)), staying) if moving else None
@@ -197,6 +204,4 @@ def push_join_condition(_: Written, relation: Join) -> Relation | None:
         left, rest = _reading(rest, relation.left)
     if relation.kind is not JoinKind.FULL:
         right, rest = _reading(rest, relation.right)
-    if not (left or right):
-        return None
-    return Join(relation.kind, filtered(relation.left, left), filtered(relation.right, right), conjunction(rest))
+    return over_filtered(replace(relation, condition=conjunction(rest)), left, right)

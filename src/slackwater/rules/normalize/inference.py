@@ -28,7 +28,7 @@ from slackwater.algebra.scalar import FALSE, Scalar, conjunction, conjuncts, dis
 from slackwater.algebra.schema import Column
 from slackwater.rules.declare import normalizes
 from slackwater.rules.match import Written
-from slackwater.rules.normalize.filters import filtered
+from slackwater.rules.normalize.filters import over_filtered
 
 
 def holds(part: Scalar, relation: Relation) -> bool:
@@ -136,9 +136,7 @@ def infer_filter_from_disjunction(_: Written, relation: Join) -> Relation | None
             implied = _side_of(part, side)
             if implied is not None and not all(holds(conjunct, side) for conjunct in conjuncts(simplify(implied))):
                 inferred.append(implied)
-    if not any(new):
-        return None
-    return replace(relation, left=filtered(relation.left, new[0]), right=filtered(relation.right, new[1]))
+    return over_filtered(relation, *new)
 
 
 def _equal_across(join: Join) -> dict[Column, Column]:
@@ -182,6 +180,4 @@ def infer_filter_through_equality(_: Written, relation: Join) -> Relation | None
     if relation.kind in (JoinKind.INNER, JoinKind.SEMI):
         back = {right: left for left, right in names.items()}
         to_left = _implied(constraints(relation.right), back, relation.left)
-    if not (to_left or to_right):
-        return None
-    return replace(relation, left=filtered(relation.left, to_left), right=filtered(relation.right, to_right))
+    return over_filtered(relation, to_left, to_right)

@@ -37,8 +37,6 @@ from slackwater.rules.rewrite.shapes import derived
 MOST_PARTS = 6
 """Parts that an aggregate is taken apart into at most."""
 
-_SKIPS_NULLS = frozenset(("sum", "count", "min", "max", "avg"))
-
 NamedCall = tuple[Column, AggregateCall]
 
 
@@ -122,13 +120,11 @@ class CallGroup:
 
 def _neutral(measure: AggregateCall, spine: Spine, side: Join) -> Padded | None:
     """What a call adds for rows without a partner: NULL, which is skipped, or 0 to a sum; None if anything else."""
-    if measure.function not in _SKIPS_NULLS or measure.filter is not None or len(measure.arguments) != 1:
+    if not measure.is_simple or measure.filter is not None or len(measure.arguments) != 1:
         return None
     value = spine.read(measure.arguments[0], side)
-    padded = Padded.ANY if value is None else padded_value(value, frozenset(side.right.columns))
-    if padded is Padded.NULL or (padded is Padded.ZERO and measure.function == "sum"):
-        return padded
-    return None
+    padded = None if value is None else padded_value(value, frozenset(side.right.columns))
+    return None if padded is Padded.ZERO and measure.function != "sum" else padded
 
 
 def _partings(node: Aggregate, spine: Spine) -> Iterator[tuple[CallGroup, ...]]:

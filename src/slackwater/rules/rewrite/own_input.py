@@ -32,8 +32,6 @@ from slackwater.rules.rewrite.shapes import (
     same_rows,
 )
 
-_OVER_A_PARTITION = frozenset(("sum", "count", "min", "max", "avg"))
-
 
 @dataclass(frozen=True)
 class OwnInput:
@@ -156,7 +154,7 @@ def aggregate_joined_back_as_window(_: Match, node: Join) -> Iterator[Relation]:
                                                                                                 [Zuzarte et al. 2003]
     """
     for own in own_inputs(inner_joins(node)):
-        if not all(_over_a_partition(measure) for _, measure in own.group.aggregate.calls):
+        if not all(measure.is_simple for _, measure in own.group.aggregate.calls):
             continue
         calls = own.calls("beside")
         values = own.meanings(calls)
@@ -165,10 +163,6 @@ def aggregate_joined_back_as_window(_: Match, node: Join) -> Iterator[Relation]:
         windows = tuple((c, WindowCall(call(one.function, one.value), own.keys, ())) for c, one in calls)
         whole = joined((Window(rows, windows), *later), conditions)
         yield Project(whole, tuple((c, values.get(c, reference(c))) for c in node.columns))
-
-
-def _over_a_partition(measure: AggregateCall) -> bool:
-    return measure.function in _OVER_A_PARTITION and not (measure.distinct or measure.order or measure.ignore_nulls)
 
 
 def _with_what_keeps_groups_whole(

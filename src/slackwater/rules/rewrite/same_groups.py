@@ -41,8 +41,6 @@ from slackwater.rules.rewrite.shapes import (
     same_rows,
 )
 
-_NULL_OF_NOTHING = frozenset(("sum", "min", "max", "avg", "count"))
-
 
 @dataclass(frozen=True)
 class Side:
@@ -102,11 +100,8 @@ def _merged(one: Side, other: Side) -> tuple[Aggregate, MergedSide, MergedSide] 
     own = [all_true(sorted(side.input.tests - common, key=lambda p: p.text)) for side in sides]
     read = {c for side in sides for c in side.input.names.values()}
     read |= {c for side in sides for part in side.input.tests for c in part.columns}
-    if not set(base.columns) >= read or any(
-        measure.function not in _NULL_OF_NOTHING or measure.order or measure.ignore_nulls or measure.distinct
-        for side in sides
-        for _, measure in side.group.aggregate.calls
-    ):
+    measures = [measure for side in sides for _, measure in side.group.aggregate.calls]
+    if not set(base.columns) >= read or not all(measure.is_simple for measure in measures):
         return None
     names = {c: derived(c, f"together {one.group.aggregate.columns[-1].id}") for c in sorted(read, key=lambda c: c.id)}
     asked = [part.rename(names) for part in sorted(common, key=lambda p: p.text)]
