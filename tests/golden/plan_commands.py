@@ -21,6 +21,7 @@ from tests.golden.arriving import check_plan
 from tests.golden.cells import Cell
 from tests.golden.commands import bound, command
 
+from slackwater.advice.alternatives import explain_alternatives
 from slackwater.advice.file_text import FileKind
 from slackwater.advice.planned_problem import PlannedProblem
 from slackwater.advice.why_not import why_not
@@ -37,7 +38,6 @@ from slackwater.memo.memo_text import show_memo
 from slackwater.memo.positive import positive_part
 from slackwater.physical.flat_models import RowsCost
 from slackwater.physical.model import CostModel, EngineCost
-from slackwater.plan.alternatives import explain_alternatives
 from slackwater.plan.codec import plan_from_json, plan_to_json
 from slackwater.plan.explain import explain
 from slackwater.plan.options import Options

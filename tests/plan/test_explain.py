@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import pytest
 from tests.optimizer.test_tempura_example import SALES_STATUS, arrivals, planned
 
+from slackwater.advice.alternatives import explain_alternatives
 from slackwater.algebra.canonical import canonical
 from slackwater.bench.workloads import parse_pattern, workload
 from slackwater.bench.workloads.workload_sizes import workload_statistics
@@ -17,14 +18,12 @@ from slackwater.catalog.table import Catalog, table
 from slackwater.figures import number
 from slackwater.physical.flat_models import RowsCost
 from slackwater.physical.model import EngineCost
-from slackwater.plan.alternatives import ALL, BATCH, explain_alternatives
 from slackwater.plan.codec import plan_to_value
 from slackwater.plan.draw import plan_to_dot, plan_to_html, plan_to_mermaid
 from slackwater.plan.explain import explain, timeline, verdict
 from slackwater.plan.options import Options
 from slackwater.plan.plan import ONLY, Plan
 from slackwater.plan.planner import plan_query
-from slackwater.rules.catalogue import METHODS
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.explore import Budget
 from slackwater.sql.bind import bind
@@ -159,38 +158,6 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize("deliver, count", [("final", 1), ("every", 4)])
-def test_alternatives(deliver: str, count: int) -> None:
-    query = canonical(normalize(bind("SELECT t.k, sum(w) AS s FROM t LEFT JOIN u USING (k) GROUP BY t.k", CATALOG)))
-    timeline = Timeline.of(["a", "b", "c"], [0.2, 0.2, 1], deliver)
-    options = Options(model=RowsCost())
-    comparisons = explain_alternatives({ONLY: query}, KNOWN, timeline, options)
-    assert len(comparisons) == count
-    plan = plan_query(query, KNOWN, timeline, options).plan
-    whole = comparisons[0]
-    assert (whole.winner.cost, whole.winner.rules) == (plan.cost, plan.rules)
-    names = [candidate.name for candidate in whole.candidates]
-    assert names == [*METHODS, ALL, BATCH]
-    assert whole.runner_up is not None
-    assert whole.runner_up.name.startswith("runner-up: without ")
-    for comparison in comparisons[1:]:
-        assert len(comparison.delivers) == 1
-
-
-def test_where_batch_wins_methods_show_how_far_off_they_are() -> None:
-    query = canonical(normalize(bind("SELECT k, w FROM u WHERE w > 3", CATALOG)))
-    (found,) = explain_alternatives({ONLY: query}, KNOWN, Timeline.of(["a", "b", "c"]), Options())
-    assert found.batch_wins
-    assert "batch wins" in str(found)
-    maintain, *_, winner, batch = found.candidates
-    assert (winner.cost, winner.rules) == (batch.cost, batch.rules)
-    assert maintain.rank > batch.rank
-    assert sum(maintain.cost[:2]) > 0, "something is done early"
-    assert found.runner_up is not None
-    assert found.runner_up.rank == maintain.rank
-    assert "merge_delta" in found.runner_up.rules
-
-
 def test_a_plan_that_must_keep_something_is_no_better_than_the_best() -> None:
     query = canonical(normalize(bind("SELECT t.k, sum(w) AS s FROM t LEFT JOIN u USING (k) GROUP BY t.k", CATALOG)))
     for weights in ([1, 1, 1], [0.1, 0.1, 1]):
@@ -205,13 +172,6 @@ def test_at_the_first_run_there_is_nothing_to_keep() -> None:
     query = canonical(normalize(bind("SELECT k, w FROM u WHERE w > 3", CATALOG)))
     plan = plan_query(query, KNOWN, Timeline.of(["a", "b", "c"], deliver=["a"]), Options(keeping=True)).plan
     assert not plan.states
-
-
-def test_alternatives_of_one_method_alone() -> None:
-    query = canonical(normalize(bind("SELECT k, sum(v) AS s FROM t GROUP BY k", CATALOG)))
-    options = Options(methods=("maintain",))
-    (only,) = explain_alternatives({ONLY: query}, KNOWN, Timeline.of(["a", "b", "c"]), options)
-    assert [candidate.name for candidate in only.candidates] == ["maintain", ALL, BATCH]
 
 
 def test_a_tiny_budget_makes_a_partial_plan_that_says_so() -> None:

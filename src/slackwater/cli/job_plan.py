@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from slackwater.advice.alternatives import PlanComparison, explain_alternatives
 from slackwater.advice.file_text import FileKind
 from slackwater.advice.planned_problem import PlannedProblem
 from slackwater.advice.why_not import WhyNot, asks_little, why_not
@@ -24,7 +25,6 @@ from slackwater.job.running.check_prices import Promised
 from slackwater.job.store.manifest import told_apart
 from slackwater.json_text import Json
 from slackwater.memo.memo_text import show_memo
-from slackwater.plan.alternatives import PlanComparison, explain_alternatives
 from slackwater.plan.codec import plan_to_value
 from slackwater.plan.explain import explain as explained
 from slackwater.plan.plan import Plan

@@ -11,6 +11,7 @@ import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from slackwater.advice.alternatives import PlanComparison, explain_alternatives
 from slackwater.advice.file_text import FileKind
 from slackwater.advice.planned_problem import PlannedProblem
 from slackwater.advice.why_not import WhyNot
@@ -42,7 +43,6 @@ from slackwater.json_text import Json
 from slackwater.memo.memo_text import show_memo
 from slackwater.physical.flat_models import RowsCost
 from slackwater.physical.model import CostModel, EngineCost
-from slackwater.plan.alternatives import PlanComparison, explain_alternatives
 from slackwater.plan.codec import plan_to_value
 from slackwater.plan.draw import plan_to_dot, plan_to_html, plan_to_mermaid
 from slackwater.plan.explain import explain as explained
