@@ -47,9 +47,9 @@ class Alternative:
 class Group:
     """One relation in the memo. Only the memo and the search add to it.
 
-    `tables` is the mask of the changing tables below; `retracts` says whether its deltas may remove rows, and
-    `unstable` are the columns in which two computations of the relation may differ; `unsettled_below` says whether two
-    computations of any relation below it may differ.
+    `tables` is the mask of the changing tables below, and `deletes` says whether these may lose rows. `retracts` says
+    whether the group's own deltas may remove rows; `unstable` are the columns in which two computations of the relation
+    may differ, and `unsettled_below` says whether two computations of any relation below it may differ.
     Intra-TVR links are `forms`; inter-TVR links are `relatives`, by name (`positive` is the papers' Qᴾ).
     """
 
@@ -57,6 +57,7 @@ class Group:
     columns: tuple[Column, ...]
     properties: Properties
     tables: Mask
+    deletes: bool
     retracts: bool
     unstable: Columns = frozenset()
     unsettled_below: bool = False

@@ -18,7 +18,7 @@ from slackwater.algebra.schema import Column
 from slackwater.algebra.stability import unstable_columns
 from slackwater.errors import InternalError
 from slackwater.memo.group import NO_FLAGS, Alternative, Group, RuleFlags
-from slackwater.time.forms import Form, GroupId, GroupLeaf, Kind
+from slackwater.time.forms import Form, GroupId, GroupLeaf, Kind, leaf_of
 from slackwater.time.version import OLD, ChangingTables, Mask, restricted
 
 
@@ -96,13 +96,14 @@ class Memo:
     def _new_group(self, expression: Relation) -> GroupId:
         group = GroupId(len(self._groups))
         properties = derive(expression)
-        below = [self._groups[leaf.group] for leaf in expression.inputs if isinstance(leaf, GroupLeaf)]
+        below = [self._groups[leaf_of(leaf).group] for leaf in expression.inputs]
         self._groups.append(
             Group(
                 group,
                 expression.columns,
                 properties,
                 self.tables.mask(properties.changing_tables),
+                deletes=self._deletes(properties),
                 retracts=self._retracts(properties),
                 unstable=unstable_columns(expression, [group.unstable for group in below]),
                 unsettled_below=any(group.unstable or group.unsettled_below for group in below),
@@ -114,7 +115,7 @@ class Memo:
 
     def _own(self, group: GroupId, expression: Relation) -> None:
         self._owner[expression] = group
-        for below in {leaf.group for leaf in expression.inputs if isinstance(leaf, GroupLeaf)}:
+        for below in {leaf_of(leaf).group for leaf in expression.inputs}:
             self._readers.setdefault(below, []).append((group, expression))
 
     def retracts(self, expression: Relation) -> bool:
@@ -122,11 +123,10 @@ class Memo:
         return self._retracts(derive(expression))
 
     def _retracts(self, properties: Properties) -> bool:
-        return not properties.monotone or bool(properties.changing_tables & self.retracting)
+        return not properties.monotone or self._deletes(properties)
 
-    def _grows(self, group: Group) -> bool:
-        """Whether a whole interval only adds rows to a group."""
-        return group.properties.grows and not group.properties.changing_tables & self.retracting
+    def _deletes(self, properties: Properties) -> bool:
+        return bool(properties.changing_tables & self.retracting)
 
     def readers(self, group: GroupId) -> Iterator[tuple[GroupId, Relation]]:
         """The expressions that have a group as an input, with the groups they belong to."""
@@ -157,7 +157,8 @@ class Memo:
         Rows that arrive together and stay are only added by a whole interval, though not by one table alone.
         """
         home, form = self._groups[group], self._form(Kind.DELTA, group, since, until, partial)
-        only_grows = self._grows(home) and form.since == OLD and form.until == home.tables
+        grows = home.properties.grows and not home.deletes
+        only_grows = grows and form.since == OLD and form.until == home.tables
         return replace(form, signed=True) if home.retracts and not form.partial and not only_grows else form
 
     def completion(self, group: GroupId, since: Mask, until: Mask) -> Form:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from slackwater.algebra.relation import ByRow, Join, JoinKind, Relation, Union
 from slackwater.memo.memo import Memo
-from slackwater.time.forms import GroupLeaf
+from slackwater.time.forms import GroupLeaf, leaf_of
 
 LINK = "positive"
 
@@ -22,8 +22,7 @@ def positive_part(memo: Memo, leaf: GroupLeaf) -> GroupLeaf | None:
     if not group.retracts:
         return leaf
     if LINK not in group.relatives:
-        shrinks = bool(group.properties.changing_tables & memo.retracting)
-        relation = None if shrinks else _positive(memo, group.expressions[0])
+        relation = None if group.deletes else _positive(memo, group.expressions[0])
         group.relatives[LINK] = None if relation is None else memo.insert(relation)
     return group.relatives[LINK]
 
@@ -37,7 +36,7 @@ def has_positive_part(memo: Memo, expression: Relation) -> bool:
 
 
 def _positive(memo: Memo, node: Relation) -> Relation | None:
-    parts = [positive_part(memo, below) for below in node.inputs if isinstance(below, GroupLeaf)]
+    parts = [positive_part(memo, leaf_of(below)) for below in node.inputs]
     if isinstance(node, ByRow):
         return None if parts[0] is None else node.with_inputs(parts[0])
     match node:
@@ -46,8 +45,7 @@ def _positive(memo: Memo, node: Relation) -> Relation | None:
             if left is None or (right is None and node.kind is not JoinKind.ANTI):
                 return None
             if node.kind is JoinKind.ANTI:
-                settled = isinstance(node.right, GroupLeaf) and memo[node.right.group].is_static
-                return replace(node, left=left) if settled else None
+                return replace(node, left=left) if memo[leaf_of(node.right).group].is_static else None
             assert right is not None
             kind = JoinKind.SEMI if node.kind is JoinKind.SEMI else JoinKind.INNER
             return Join(kind, left, right, node.condition)

@@ -71,12 +71,11 @@ class Goal:
 
     def partials(self, aggregate: Aggregate) -> Partials | None:
         """The group form of an Aggregate: the one whose columns are wanted, else the one that its input needs."""
-        leaf = leaf_of(aggregate.input)
-        deletes = bool(self.memo[leaf.group].properties.changing_tables & self.memo.retracting)
-        own = partials_of(aggregate, signed=self.memo[leaf.group].retracts, deletes=deletes)
+        below = self.memo[leaf_of(aggregate.input).group]
+        own = partials_of(aggregate, signed=below.retracts, deletes=below.deletes)
         if not self.form.partial or own is None or own.columns == self.form.names:
             return own
-        fuller = partials_of(aggregate, signed=True, deletes=deletes)
+        fuller = partials_of(aggregate, signed=True, deletes=below.deletes)
         return fuller if fuller is not None and fuller.columns == self.form.names else None
 
     def positive(self, below: Relation) -> GroupLeaf | None:

@@ -170,7 +170,7 @@ class Cells:
         Not if tables retract rows: a snapshot is then computed from deltas, not the other way round.
         """
         group = self.memo[leaf.group]
-        if group.properties.changing_tables & self.memo.retracting:
+        if group.deletes:
             return False
         before = group.leaf if leaf.kind is Kind.DELTA else positive_part(self.memo, group.leaf)
         return before is None or self._has_nothing(before.group, leaf.since)

@@ -19,7 +19,7 @@ from slackwater.rules.catalogue import RuleBook
 from slackwater.rules.goal import Goal
 from slackwater.rules.rule import Rule
 from slackwater.search.trace import Trace
-from slackwater.time.forms import Form, GroupLeaf, Kind
+from slackwater.time.forms import Form, Kind, leaf_of
 
 Score = Callable[[Form, int], float]
 """The priority of a demanded form in the worklist, the least first; the number is its position by demand."""
@@ -113,9 +113,8 @@ class Explorer:
     def _reaches(self, form: Form, node: Relation) -> bool:
         """Whether an expression reads a table that changes; an equal expression may not need to."""
         moving = form.since ^ form.until
-        return form.kind is Kind.SNAPSHOT or any(
-            moving & self.memo[leaf.group].tables for leaf in node.inputs if isinstance(leaf, GroupLeaf)
-        )
+        below = (self.memo[leaf_of(leaf).group] for leaf in node.inputs)
+        return form.kind is Kind.SNAPSHOT or any(moving & group.tables for group in below)
 
     def _says_too_much(self, form: Form, node: Relation) -> bool:
         """Whether an expression retracts rows and adds them again, although the relation itself only grows."""

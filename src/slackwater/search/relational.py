@@ -23,7 +23,7 @@ from slackwater.rules.rewrite.shapes import without_narrowing
 from slackwater.rules.rule import Rule, RuleStage
 from slackwater.rules.signed import keeping
 from slackwater.search.trace import Trace
-from slackwater.time.forms import GroupId, GroupLeaf
+from slackwater.time.forms import GroupId, leaf_of
 
 
 @dataclass
@@ -69,9 +69,7 @@ class RelationalExplorer:
     def _rewrite(self) -> None:
         """Rewrites all relations, from those that no other reads."""
         rules = self._of_stage(RuleStage.REWRITE)
-        read = {
-            leaf.group for group in self.memo for leaf in group.expressions[0].inputs if isinstance(leaf, GroupLeaf)
-        }
+        read = {leaf_of(leaf).group for group in self.memo for leaf in group.expressions[0].inputs}
         for group in list(self.memo) if rules else ():
             if group.id not in read:
                 self._variants(self.memo.written(group.leaf), rules)

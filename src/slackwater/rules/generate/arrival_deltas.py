@@ -30,7 +30,7 @@ def _is_whole(goal: Goal) -> bool:
 
 def _is_an_arrival(goal: Goal) -> bool:
     """The same, where rows are only added."""
-    return _is_whole(goal) and not goal.group.properties.changing_tables & goal.memo.retracting
+    return _is_whole(goal) and not goal.group.deletes
 
 
 def _joins_arrivals(goal: Goal, node: Join, how: Callable[[Join, ArrivalKeys, ArrivalKeys], bool]) -> bool:

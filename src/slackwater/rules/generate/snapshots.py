@@ -9,7 +9,7 @@ from slackwater.memo.group import RuleFlags
 from slackwater.rules.declare import snapshots
 from slackwater.rules.goal import Goal
 from slackwater.rules.rule import Found
-from slackwater.time.forms import GroupLeaf, Kind
+from slackwater.time.forms import Kind
 
 
 @snapshots(Kind.SNAPSHOT, flags=RuleFlags(makes_batch=True))
@@ -20,5 +20,4 @@ def snapshot_of_operator(goal: Goal, node: Relation) -> Iterator[Found]:
     makes the batch plan.                                                                          [Tempura §3.1]
     """
     if not isinstance(node, Scan):
-        leaves = [leaf for leaf in node.inputs if isinstance(leaf, GroupLeaf)]
-        yield node.with_inputs(*(goal.new(leaf) for leaf in leaves))
+        yield node.with_inputs(*map(goal.new, node.inputs))
