@@ -110,8 +110,8 @@ def test_planning_that_costs_more_than_it_could_save_is_left_out(
 
 def test_where_only_executors_are_paid_for_planning_costs_nothing(tmp_path: Path) -> None:
     heard = Heard()
-    settings = {"replan": "auto", "prices": "executors"}
-    with room_of(tmp_path, day(sales=(12_000, 40_000, 4_000)), **settings) as (room, job):
+    arrivals = day(sales=(12_000, 40_000, 4_000))
+    with room_of(tmp_path, arrivals, replan="auto", prices="executors") as (room, job):
         run_day(room, job, heard)
     decided = [
         note for note in heard.notes if note.startswith(("the rest is planned anew", "the plan stays as it is: no"))
