@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from slackwater.algebra.fold import rejects_padding
-from slackwater.algebra.properties import has_one_partner
-from slackwater.algebra.relation import Filter, Join, JoinKind, Project, Relation
+from slackwater.algebra.properties import Columns, has_one_partner
+from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Project, Relation
 from slackwater.algebra.scalar import Scalar
+from slackwater.algebra.schema import Column
 from slackwater.rules.declare import normalizes
 from slackwater.rules.match import Written
 
@@ -84,3 +85,32 @@ def remove_unread_left_join(_: Written, relation: Project) -> Relation | None:
     assert isinstance(join, Join)
     unread = join.kind is JoinKind.LEFT and relation.used <= frozenset(join.left.columns)
     return replace(relation, input=join.left) if unread and has_one_partner(join) else None
+
+
+@normalizes(Relation)
+def read_past_unread_left_join(written: Written, relation: Relation) -> Relation | None:
+    """op(S)  =  op(π L)      S, which others read too, is π(L ⟕ R); op reads only L, the condition reaches a key of R
+
+    For a projection or an aggregate, which say what they read. L is a part of S, and no more than a scan, filtered and
+    projected: to read it twice costs less than S, which may change with R and take rows back. Not if L is more work
+    than that: S is computed once, L would be computed again.
+    """
+    if not isinstance(relation, (Project, Aggregate)) or relation.input not in written.shared:
+        return None
+    past = _past_unread_joins(relation.input, relation.used)
+    return replace(relation, input=past) if past is not None and not past.is_work else None
+
+
+def _past_unread_joins(shared: Relation, asked: Columns) -> Relation | None:
+    """The columns asked of a relation, without the left joins on top that they do not need; None if there is none."""
+    match shared:
+        case Project():
+            kept = tuple(item for item in shared.items if item[0] in asked)
+            if any(scalar.is_random for _, scalar in kept):
+                return None
+            below = _past_unread_joins(shared.input, frozenset[Column]().union(*(s.columns for _, s in kept)))
+            return None if below is None else Project(below, kept)
+        case Join(kind=JoinKind.LEFT) if asked <= frozenset(shared.left.columns) and has_one_partner(shared):
+            return _past_unread_joins(shared.left, asked) or shared.left
+        case _:
+            return None
