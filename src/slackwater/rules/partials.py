@@ -28,9 +28,12 @@ from slackwater.algebra.scalar import (
     call,
     case_when,
     cast,
+    conjunction,
     difference,
+    disjunction,
     greater,
     is_not_null,
+    is_null,
     literal,
     product,
     quotient,
@@ -42,7 +45,7 @@ from slackwater.algebra.scalar import (
 )
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.algebra.types import Type
-from slackwater.rules.signed import all_of
+from slackwater.rules.signed import all_of, twin
 from slackwater.time.forms import WEIGHT
 
 _VARIANCES = {
@@ -67,6 +70,10 @@ _EXTREMES = {
     "every": "bool_and",
     "some": "bool_or",
 }
+_EXTREMES_BY = {"min_by": "min", "max_by": "max"}
+_GREATEST = frozenset(("max", "bool_or", "max_by"))
+EXTREMES = frozenset((*_EXTREMES, *_EXTREMES_BY))
+"""Functions whose result is that of one row, the first or the last in some order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +83,8 @@ class Part:
     column: Column
     value: Scalar | None
     function: str
+    by: Part | None = None
+    """The least or greatest value whose row the value is of, for min_by and max_by."""
 
     def of_rows(self, *, signed: bool) -> AggregateCall:
         """Initialize and Iterate. Without a value, rows are counted."""
@@ -83,6 +92,8 @@ class Part:
             if signed:
                 return AggregateCall("sum", (reference(WEIGHT),), t.BIGINT)
             return AggregateCall("count", (), t.BIGINT)
+        if self.by is not None and self.by.value is not None:
+            return AggregateCall(self.function, (self.value, self.by.value), self.column.type)
         value = self.value
         if signed:
             value = product(value, reference(WEIGHT))
@@ -90,7 +101,19 @@ class Part:
 
     def merged(self) -> AggregateCall:
         """Merge."""
-        return AggregateCall(self.function, (reference(self.column),), self.column.type)
+        by = () if self.by is None else (reference(self.by.column),)
+        return AggregateCall(self.function, (reference(self.column), *by), self.column.type)
+
+    def with_twin(self) -> Scalar:
+        """Merge with the twin of this part, which stands beside it; either may be NULL."""
+        one, two = reference(self.column), reference(twin(self.column))
+        if self.function == "sum":
+            return call("coalesce", typed(addition(one, two), self.column.type), one, two)
+        order = self.by or self
+        ours, theirs = reference(order.column), reference(twin(order.column))
+        is_less = greater(theirs, ours) if self.function in _GREATEST else greater(ours, theirs)
+        taken = conjunction((is_not_null(theirs), disjunction((is_null(ours), is_less))))
+        return case_when(taken, two, one)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +214,8 @@ class _Maker:
 
     def call(self, measure: AggregateCall) -> Scalar | None:
         """The call in terms of partial columns."""
+        if measure.function in _EXTREMES_BY:
+            return self._by_extreme(measure)
         if measure.distinct or measure.order or measure.ignore_nulls or len(measure.arguments) > 1:
             return None
         value = measure.value if measure.arguments or measure.filter is not None else None
@@ -213,6 +238,22 @@ class _Maker:
                 return reference(self._part(_EXTREMES[function], value, function, measure.type))
             case _:
                 return None
+
+    def _by_extreme(self, measure: AggregateCall) -> Scalar | None:
+        """The value of the first or last row, and what it is first or last by."""
+        if self.signed or measure.filter is not None or len(measure.arguments) != 2 or measure.distinct:
+            return None
+        value, by = measure.arguments
+        if not (value.type.is_known and by.type.is_known):
+            return None
+        order = _EXTREMES_BY[measure.function]
+        self._part(order, by, order, by.type)
+        key = (f"{measure.function} {by.text}", value)
+        if key not in self.parts:
+            digest = blake2s(f"{key[0]}|{value.text}".encode(), digest_size=5).hexdigest()
+            column = Column(ColumnId(f"part:{digest}"), "of_" + order, value.type)
+            self.parts[key] = Part(column, value, measure.function, self.parts[order, by])
+        return reference(self.parts[key].column)
 
     def _sum(self, value: Scalar, kind: Type, fits: Type | None = None) -> Scalar | None:
         """A sum, kept in type `kind`; NULL if it does not fit into type `fits`, if given."""

@@ -105,6 +105,10 @@ def _for_duckdb(node: exp.Expr) -> exp.Expr:
         case exp.CountIf():
             # DuckDB's own says null of no rows.
             return exp.Count(this=exp.Case(ifs=[exp.If(this=node.this, true=exp.Literal.number(1))]))
+        case exp.ArgMin() | exp.ArgMax() if node.args.get("count") is None:
+            # DuckDB's own leaves out rows whose value is null.
+            name = "ARG_MIN_NULL" if isinstance(node, exp.ArgMin) else "ARG_MAX_NULL"
+            return exp.Anonymous(this=name, expressions=[node.this, node.expression])
         case exp.GroupingId():
             return exp.Anonymous(this="GROUPING", expressions=node.expressions)
         case exp.Lateral() if node.args.get("outer") or not isinstance(node.this, exp.Explode):
