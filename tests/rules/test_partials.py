@@ -46,6 +46,10 @@ def kept_types(call: str, *, ansi: bool = True) -> list[str] | None:
         ("sum(long)", ["decimal(38,2)"]),
         ("try_sum(long)", None),
         ("try_avg(long)", None),
+        ("min_by(i, b)", ["bigint", "int"]),
+        ("max_by(d, i)", ["int", "decimal(12,2)"]),
+        ("max_by(d, i) FILTER (WHERE b > 0)", None),
+        ("min_by(i, b, 2)", None),
     ],
 )
 def test_what_is_kept(call: str, wanted: list[str] | None) -> None:
@@ -73,6 +77,7 @@ ROWS = [
     (2, 4, -MOST, 7),
 ]
 """Run, group and values; the partial sums of group 1 overflow, and its average does not."""
+SUMS = ("avg(b)", "try_sum(b)", "try_avg(b)", "try_sum(d)", "avg(d)", "avg(i)", "sum(i)")
 
 
 @pytest.fixture
@@ -109,7 +114,7 @@ def taken_apart(found: Aggregate, partials: Partials) -> Relation:
 
 
 @pytest.mark.parametrize("ansi", [True, False])
-@pytest.mark.parametrize("call", ["avg(b)", "try_sum(b)", "try_avg(b)", "try_sum(d)", "avg(d)", "avg(i)", "sum(i)"])
+@pytest.mark.parametrize("call", [*SUMS, "min_by(b, i)", "max_by(b, i)", "max_by(i, coalesce(i, 99))"])
 def test_two_sums_are_one_on_spark(rows: SparkSession, call: str, ansi: bool) -> None:
     found = aggregate(call, ansi=ansi)
     partials = partials_of(found, signed=False)

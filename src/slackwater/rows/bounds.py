@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from slackwater.algebra.properties import matched_columns
 from slackwater.algebra.relation import Aggregate, Expand, Generate, Join, JoinKind, Limit, Relation, Union, Values
 from slackwater.rows.estimate import Estimate
-from slackwater.rules.signed import SIGN
 
 
 def most_rows(node: Relation, inputs: Sequence[Estimate]) -> float:
@@ -25,7 +24,7 @@ def most_rows(node: Relation, inputs: Sequence[Estimate]) -> float:
         case Union():
             return sum(most)
         case Generate():
-            return 2.0 * most[0] if node.names == (SIGN,) else float("inf")
+            return float("inf")
         case Join():
             return _most_of_join(node, inputs[0], inputs[1])
         case _:

@@ -38,10 +38,7 @@ from slackwater.rows.join_selectivity import JoinSelectivity, join_selectivity, 
 from slackwater.rows.selectivity import EACH, backed_off, select
 from slackwater.rows.skew import moments, once_each
 from slackwater.rules.intra.merges import COPY
-from slackwater.rules.signed import SIGN
 
-_COPIES: Mapping[tuple[Column, ...], float] = {(COPY,): 1.0, (SIGN,): 2.0}
-"""Generators of ours: rows that are left of signed ones are hardly ever several, and each change has two sides."""
 GENERATED_ROWS = 3.0
 FIRST_RANKS = 3
 """Ranks whose share of the rows is listed one by one."""
@@ -181,7 +178,7 @@ class Estimator:
     @_of.register
     def _(self, relation: Generate) -> Estimate:
         below = self.of(relation.input)
-        times = _COPIES.get(relation.names) or GENERATED_ROWS * self.factor(relation)
+        times = 1.0 if relation.names == (COPY,) else GENERATED_ROWS * self.factor(relation)
         return _extended(below, dict.fromkeys(relation.names), times)
 
     @_of.register

@@ -18,7 +18,6 @@ from slackwater.algebra.relation import Aggregate, Expand, Filter, Join, JoinKin
 from slackwater.rows.cardinality import Essential, group_count
 from slackwater.rows.estimate import NO_CHANGES, Changes, Estimate, drawn
 from slackwater.rows.join_selectivity import JoinSelectivity, join_selectivity
-from slackwater.rules.partials import EXTREMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +94,9 @@ def _aggregate(
     if leaving > 0.0 and rows > 0.0 and before.rows > 0.0:
         gone = before.rows * min(1.0, leaving / rows) ** max(1.0, rows / before.rows)
     new = max(0.0, after.rows - before.rows + gone)
-    updated = max(0.0, touched - new - gone)
-    return Changes(new, updated * _differing(node, below, before.rows, touched), gone)
-
-
-def _differing(node: Aggregate, below: ChangeEstimate, groups: float, touched: float) -> float:
-    """The share of the touched groups whose row is another one then: of distinct rows none.
-
-    Where rows are only added, a least or greatest value is another one if it is among the new rows of its group.
-    """
-    if node.is_distinct:
-        return 0.0
-    coming = below.changes
-    if coming.deletes + coming.updates > 0.0 or any(call.function not in EXTREMES for _, call in node.calls):
-        return 1.0
-    arrived, there = _ratio(coming.inserts, touched), _ratio(below.before.rows, groups)
-    return _ratio(arrived, arrived + there)
+    if node.is_distinct and leaving <= 0.0:
+        return Changes(new)
+    return Changes(new, max(0.0, touched - new - gone), gone)
 
 
 def touched_groups(node: Aggregate, below: ChangeEstimate, essential: Essential, factor: float = 1.0) -> float:

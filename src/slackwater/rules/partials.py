@@ -28,12 +28,9 @@ from slackwater.algebra.scalar import (
     call,
     case_when,
     cast,
-    conjunction,
     difference,
-    disjunction,
     greater,
     is_not_null,
-    is_null,
     literal,
     product,
     quotient,
@@ -45,7 +42,7 @@ from slackwater.algebra.scalar import (
 )
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.algebra.types import Type
-from slackwater.rules.signed import all_of, twin
+from slackwater.rules.signed import all_of
 from slackwater.time.forms import WEIGHT
 
 _VARIANCES = {
@@ -71,9 +68,6 @@ _EXTREMES = {
     "some": "bool_or",
 }
 _EXTREMES_BY = {"min_by": "min", "max_by": "max"}
-_GREATEST = frozenset(("max", "bool_or", "max_by"))
-EXTREMES = frozenset((*_EXTREMES, *_EXTREMES_BY))
-"""Functions whose result is that of one row, the first or the last in some order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +86,9 @@ class Part:
             if signed:
                 return AggregateCall("sum", (reference(WEIGHT),), t.BIGINT)
             return AggregateCall("count", (), t.BIGINT)
-        if self.by is not None and self.by.value is not None:
-            return AggregateCall(self.function, (self.value, self.by.value), self.column.type)
-        value = self.value
+        value, by = self.value, self.by.value if self.by is not None else None
+        if by is not None:
+            return AggregateCall(self.function, (value, by), self.column.type)
         if signed:
             value = product(value, reference(WEIGHT))
         return AggregateCall(self.function, (value,), self.column.type)
@@ -103,17 +97,6 @@ class Part:
         """Merge."""
         by = () if self.by is None else (reference(self.by.column),)
         return AggregateCall(self.function, (reference(self.column), *by), self.column.type)
-
-    def with_twin(self) -> Scalar:
-        """Merge with the twin of this part, which stands beside it; either may be NULL."""
-        one, two = reference(self.column), reference(twin(self.column))
-        if self.function == "sum":
-            return call("coalesce", typed(addition(one, two), self.column.type), one, two)
-        order = self.by or self
-        ours, theirs = reference(order.column), reference(twin(order.column))
-        is_less = greater(theirs, ours) if self.function in _GREATEST else greater(ours, theirs)
-        taken = conjunction((is_not_null(theirs), disjunction((is_null(ours), is_less))))
-        return case_when(taken, two, one)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,14 +179,14 @@ class _Maker:
     def __init__(self, signed: bool, deletes: bool) -> None:
         self.signed = signed
         self.deletes = deletes
-        self.parts: dict[tuple[str, Scalar | None], Part] = {}
+        self.parts: dict[tuple[str, Scalar | None, Part | None], Part] = {}
 
-    def _part(self, function: str, value: Scalar | None, name: str, kind: Type) -> Column:
-        key = (function, value)
+    def _part(self, function: str, value: Scalar | None, name: str, kind: Type, by: Part | None = None) -> Column:
+        key = (function, value, by)
         if key not in self.parts:
-            text = f"{function}|{value.text if value else '*'}"
+            text = "|".join((function, value.text if value else "*", *((by.column.id,) if by else ())))
             digest = blake2s(text.encode(), digest_size=5).hexdigest()
-            self.parts[key] = Part(Column(ColumnId(f"part:{digest}"), name, kind), value, function)
+            self.parts[key] = Part(Column(ColumnId(f"part:{digest}"), name, kind), value, function, by)
         return self.parts[key].column
 
     def count(self, value: Scalar | None) -> Column:
@@ -241,19 +224,13 @@ class _Maker:
 
     def _by_extreme(self, measure: AggregateCall) -> Scalar | None:
         """The value of the first or last row, and what it is first or last by."""
-        if self.signed or measure.filter is not None or len(measure.arguments) != 2 or measure.distinct:
-            return None
-        value, by = measure.arguments
-        if not (value.type.is_known and by.type.is_known):
+        value, by, *several = measure.arguments
+        known = value.type.is_known and by.type.is_known
+        if self.signed or measure.filter is not None or measure.distinct or several or not known:
             return None
         order = _EXTREMES_BY[measure.function]
         self._part(order, by, order, by.type)
-        key = (f"{measure.function} {by.text}", value)
-        if key not in self.parts:
-            digest = blake2s(f"{key[0]}|{value.text}".encode(), digest_size=5).hexdigest()
-            column = Column(ColumnId(f"part:{digest}"), "of_" + order, value.type)
-            self.parts[key] = Part(column, value, measure.function, self.parts[order, by])
-        return reference(self.parts[key].column)
+        return reference(self._part(measure.function, value, f"of_{order}", value.type, self.parts[order, by, None]))
 
     def _sum(self, value: Scalar, kind: Type, fits: Type | None = None) -> Scalar | None:
         """A sum, kept in type `kind`; NULL if it does not fit into type `fits`, if given."""

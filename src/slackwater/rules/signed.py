@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from slackwater.algebra import types as t
 from slackwater.algebra.relation import Aggregate, Join, JoinKind, Project, Relation, Union
 from slackwater.algebra.scalar import (
     NULL,
@@ -20,9 +19,6 @@ from slackwater.algebra.scalar import (
 )
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.time.forms import WEIGHT
-
-SIGN = Column(ColumnId("#sign"), "sign", t.INT)
-"""−1 and 1, where each row is copied to take an old row back and to add a new one."""
 
 
 def keeping(relation: Relation, columns: Iterable[Column]) -> Relation:

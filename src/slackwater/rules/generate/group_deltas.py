@@ -13,7 +13,6 @@ from slackwater.algebra.predicates import upper_bound
 from slackwater.algebra.properties import properties
 from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Limit, Relation, Window
 from slackwater.algebra.schema import Column
-from slackwater.rules.changed_groups import changed_groups
 from slackwater.rules.declare import generates
 from slackwater.rules.goal import Goal
 from slackwater.rules.rule import Found
@@ -76,8 +75,7 @@ def partial_aggregate_of_delta(goal: Goal, node: Aggregate) -> Iterator[Found]:
 def delta_of_aggregate_from_partials(goal: Goal, node: Aggregate) -> Iterator[Found]:
     """Δ(γ R)  =  final(γ° K + Δγ°) − final(γ° K)      K: the old groups that Δγ° touches
 
-    Only touched groups change, and both their old and new rows follow from partial aggregates. Groups whose results
-    stay the same are left out: a later order is not the first one.
+    Only touched groups change, and both their old and new rows follow from partial aggregates.
     """
     partials = goal.partials(node)
     if partials is None or not goal.form.signed:
@@ -85,10 +83,7 @@ def delta_of_aggregate_from_partials(goal: Goal, node: Aggregate) -> Iterator[Fo
     change = goal.memo.delta(goal.form.group, goal.form.since, goal.form.until, partial=partials.columns)
     before = goal.memo.snapshot(goal.form.group, goal.form.since, partial=partials.columns)
     groups = touched(before, node.keys, change)
-    if node.keys:
-        yield changed_groups(partials, groups, change)
-    else:
-        yield [partials.final(partials.merge(groups, change)), negated(partials.final(groups))]
+    yield [partials.final(partials.merge(groups, change)), negated(partials.final(groups))]
 
 
 @generates(Kind.DELTA, of=Aggregate)
