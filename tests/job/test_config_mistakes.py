@@ -119,7 +119,6 @@ WRONG = [
         "`key: [o_id]`",
     ),
     (source("path: x, changes: upserts, key: a, not_null: b"), 4, 54, "brings upserts, of which `not_null` says", None),
-    (source("path: x, changes: upserts, key: a, check: trust"), 4, 54, "brings upserts, of which `check` says", None),
     (source("path: x, sequence: ts"), 4, 28, "`sequence` is about upserts", "`changes: upserts`"),
     (source("path: x, changes: feed, deletes: a"), 4, 43, "`deletes` is about upserts, and source `sales` is", None),
     (source("path: x, changes: upserts, key: a, deletes: 3"), 4, 63, "must be an SQL expression, not `3`", "op = 'd'"),

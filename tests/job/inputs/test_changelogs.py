@@ -127,12 +127,14 @@ def outcome(verdict_of: Upserting, duck: Duck) -> list[Row]:
     return sorted(rows, key=lambda row: tuple((cell is None, str(cell)) for cell in row))
 
 
+@pytest.mark.parametrize("check", ["exact", "trust"])
 @pytest.mark.parametrize("refresh", ["incremental", "auto", "full"])
 @pytest.mark.parametrize("query", QUERIES)
-def test_late_and_repeated_records_change_nothing(tmp_path: Path, query: str, refresh: str) -> None:
+def test_late_and_repeated_records_change_nothing(tmp_path: Path, query: str, refresh: str, check: str) -> None:
     for seed in range(2 if refresh == "incremental" else 1):
         dice = random.Random(f"{query} {seed}")
-        room = Upserting.of(tmp_path / str(seed), query, delivered(dice, history(dice)), refresh=refresh)
+        said = {**UPSERTS, "check": check}
+        room = Upserting.of(tmp_path / str(seed), query, delivered(dice, history(dice)), said, refresh=refresh)
         with without_spark(QUERIES[query][1]) as (duck, session):
             for run in (1, 2, 3):
                 room.run(session, run)
@@ -195,6 +197,23 @@ def test_what_changed_is_counted_and_listed_as_a_step(tmp_path: Path, duck: tupl
     steps = [{step.name: step for step in manifest.steps} for manifest in done]
     assert [s[f"orders__changelog_{n}"].rows for n, s in enumerate(steps, start=1)] == [3, 5, 0]
     assert {s[f"orders__changelog_{n}"].purpose for n, s in enumerate(steps, start=1)} == {"state"}
+
+
+def test_trusted_records_are_put_in_order_only_where_a_step_reads_changes(
+    tmp_path: Path, duck: tuple[Duck, Session]
+) -> None:
+    kept: dict[str, int] = {}
+    for refresh in ("incremental", "full"):
+        dice = random.Random(3)
+        said = {**UPSERTS, "check": "trust"}
+        room = Upserting.of(tmp_path / refresh, "join", delivered(dice, history(dice)), said, refresh=refresh)
+        manifests = room.run(duck[1], 1, 2, 3)
+        kept[refresh] = sum(len([name for name in m.states if "__changelog_" in name]) for m in manifests)
+        assert room.answer() == room.expected(3)
+        assert any("trusted, not checked" in line for line in manifests[0].trusted)
+        assert all(sum(m.changed["orders"]) > 0 for m in manifests if m.arrived["orders"])
+    assert kept["incremental"] >= 2
+    assert kept["full"] == 0
 
 
 def test_a_run_without_new_records_keeps_no_changelog(tmp_path: Path, duck: tuple[Duck, Session]) -> None:

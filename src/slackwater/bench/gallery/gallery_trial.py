@@ -29,7 +29,7 @@ from slackwater.bench.trial import (
     steps_of,
 )
 from slackwater.job.file.config import load_job
-from slackwater.job.file.sections import Changes, Check, JobConfig, Refresh
+from slackwater.job.file.sections import Check, JobConfig, Refresh
 from slackwater.job.inputs.job_sources import JobSources
 from slackwater.job.inputs.sources import Source
 from slackwater.job.job import Job
@@ -83,8 +83,7 @@ class GalleryTrial:
         shutil.copy(job.directory / QUERY, self._directory / QUERY)
         told = yaml.safe_load((job.directory / JOB_FILE).read_text(encoding="utf-8"))
         for source in told["sources"].values():
-            if source.get("changes") != Changes.UPSERTS:  # of which a job file says nothing
-                source["check"] = setting.check.value
+            source["check"] = setting.check.value
         if setting.refresh is not None:
             told["refresh"] = setting.refresh.value
         (self._directory / JOB_FILE).write_text(yaml.safe_dump(told, sort_keys=False, width=120), encoding="utf-8")

@@ -161,11 +161,10 @@ def _upserts(name: str, source: SourceConfig) -> Iterator[Wrong]:
         elif source.key is None:
             message = f"source `{name}` has upserts, but no `key`"
             yield Wrong((*at, "changes"), message, "name the columns by which a later record replaces an earlier one")
-        for key in ("not_null", "check"):
-            if source.states(key):
-                message = f"source `{name}` brings upserts, of which `{key}` says nothing"
-                hint = "a delete may contain NULLs, and a record without a key is always refused; remove it"
-                yield Wrong((*at, key), message, hint, of_key=True)
+        if source.states("not_null"):
+            message = f"source `{name}` brings upserts, of which `not_null` says nothing"
+            hint = "a delete may contain NULLs, and a record without a key is always refused; remove it"
+            yield Wrong((*at, "not_null"), message, hint, of_key=True)
         return
     for key in ("sequence", "deletes"):
         if source.states(key):

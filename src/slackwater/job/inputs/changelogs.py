@@ -23,10 +23,11 @@ from slackwater.compile.program import Compiled
 from slackwater.compile.upserts import CHANGE, Upserts, bill_of, kinds_of
 from slackwater.compile.views import view_of_nothing, view_of_query
 from slackwater.errors import Place, StateError
+from slackwater.job.file.sections import Changes, Check, SourceConfig
 from slackwater.job.inputs.sources import Source
 from slackwater.job.store.pins import FilePin
 from slackwater.physical.bill import EVEN, Bill
-from slackwater.plan.plan import Purpose, Step
+from slackwater.plan.plan import Plan, Purpose, Step
 from slackwater.time.forms import WEIGHT
 from slackwater.time.source_names import change_name, snapshot_name
 
@@ -39,6 +40,14 @@ _NAME = re.compile(r".+__changelog_\d+")
 def changelog_name(source: str, run: int) -> str:
     """The exact changes that a source brought at a run."""
     return f"{source}__changelog_{run}"
+
+
+def needs_changelogs(name: str, config: SourceConfig, plan: Plan) -> bool:
+    """Whether runs turn the records of a source into exact changes: to check them, or because a step reads changes."""
+    if config.changes is not Changes.UPSERTS:
+        return False
+    changes = {change_name(name, run) for run in plan.runs}
+    return config.check is Check.EXACT or any(changes & set(step.reads()) for step in plan.steps)
 
 
 def is_changelog(name: str) -> bool:

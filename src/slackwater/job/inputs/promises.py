@@ -63,14 +63,20 @@ def references_of(config: SourceConfig) -> tuple[ArrivesWith, ...]:
 
 def is_trusted(config: SourceConfig) -> bool:
     """Whether a source promises something that is not checked, because its owner says so."""
-    return config.check is Check.TRUST and bool((*promises_of(config), *references_of(config)))
+    return config.check is Check.TRUST and bool(_promised(config))
+
+
+def _promised(config: SourceConfig) -> list[str]:
+    """What a source promises, in words; of upserts, what is found out when their records are put in order."""
+    if config.changes is Changes.UPSERTS:
+        return ["each record has a key, and of two records of a key one is later"]
+    return [promise.name for promise in (*promises_of(config), *references_of(config))]
 
 
 def trusted(sources: Mapping[str, SourceConfig]) -> list[str]:
     """What is not checked, in words, source by source."""
     return [
-        f"source `{name}`: {', '.join(promise.name for promise in (*promises_of(config), *references_of(config)))} "
-        "trusted, not checked"
+        f"source `{name}`: {', '.join(_promised(config))} trusted, not checked"
         for name, config in sources.items()
         if is_trusted(config)
     ]

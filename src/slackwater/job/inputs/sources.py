@@ -126,7 +126,7 @@ class Source:
                 yield from self._change(change, pins[run - 1])
         for run in range(len(pins) + 1):
             if (version := snapshot_name(self.name, run)) in wanted:
-                yield from self._version(version, [pin for pins_of_run in pins[:run] for pin in pins_of_run])
+                yield from self.whole(version, pins[:run])
 
     def whole(self, name: str, pins: Sequence[Sequence[FilePin]]) -> Iterator[str]:
         """The views by which the table, as of the last of the runs given, has a name: from its files alone."""

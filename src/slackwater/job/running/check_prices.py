@@ -17,7 +17,8 @@ from slackwater.catalog.statistics import Arrival
 from slackwater.compile.promise_checks import bill_of
 from slackwater.compile.upserts import bill_of as changelog_bill
 from slackwater.job.cycle.planned import Planned
-from slackwater.job.file.sections import Changes, SourceConfig
+from slackwater.job.file.sections import SourceConfig
+from slackwater.job.inputs.changelogs import needs_changelogs
 from slackwater.job.inputs.promises import is_trusted, promises_of, references_of, trusted
 from slackwater.job.learning.calibration import work_in_seconds
 from slackwater.job.store.column_records import fields_of
@@ -101,7 +102,7 @@ def _promised(
     changelogs: list[ExpectedChangelog] = []
     for name, config in sources.items():
         fields = columns.get(name, ())
-        if config.changes is Changes.UPSERTS:
+        if needs_changelogs(name, config, plan):
             costs = tuple(_changelog_costs(fields, arrivals.get(name, ()), plan.factors))
             changelogs.append(ExpectedChangelog(name, costs))
         promises = tuple(promise.name for promise in (*promises_of(config), *references_of(config)))

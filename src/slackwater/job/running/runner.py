@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from slackwater.catalog.statistics import Arrival
 from slackwater.compile.program import Compiled
 from slackwater.errors import InternalError, StateError, UserError
-from slackwater.job.inputs.changelogs import arrival_of, changelog_name
+from slackwater.job.inputs.changelogs import arrival_of, changelog_name, in_proportion
 from slackwater.job.inputs.promises import trusted
 from slackwater.job.inputs.run_inputs import check_inputs
 from slackwater.job.inputs.sources import Source
@@ -226,9 +226,13 @@ def _manifest(
 
 
 def _arrival(work: RunWork, source: Source, states: Mapping[str, StateRecord]) -> Arrival:
-    """What a source brought; of upserts as the run has found out."""
+    """What a source brought; of upserts as the run has found out, or in the proportions that were expected."""
+    arrival = source.arrival(work.pins[-1].get(source.name, ()))
     if source.upserts is None:
-        return source.arrival(work.pins[-1].get(source.name, ()))
+        return arrival
+    if source.name in work.by_definition:
+        expected = work.cycle.record().expects.get(source.name, ())
+        return in_proportion(arrival.inserts, Arrival(*expected[work.run - 1])) if expected else arrival
     changelog = states.get(changelog_name(source.name, work.run))
     return arrival_of(work.store.state / file.path for file in changelog.files) if changelog else Arrival(0.0)
 

@@ -21,7 +21,7 @@ from slackwater.compile.views import Files, view_of_files
 from slackwater.job.cycle.moment import view_in_cycle
 from slackwater.job.cycle.text_plans import text_name
 from slackwater.job.file.sections import JobConfig, JobQuery
-from slackwater.job.inputs.changelogs import IMAGES, Changelog, changelogs
+from slackwater.job.inputs.changelogs import IMAGES, Changelog, changelogs, needs_changelogs
 from slackwater.job.inputs.changelogs import views as views_of_upserts
 from slackwater.job.inputs.sources import Source
 from slackwater.job.running.answers import options_to_write
@@ -105,9 +105,16 @@ class RunWork:
         return counts
 
     @cached_property
+    def by_definition(self) -> frozenset[str]:
+        """The sources whose tables are read from their files alone."""
+        exact = {name for name, source in self.sources.items() if needs_changelogs(name, source.config, self.plan)}
+        return frozenset(self.sources.keys() - exact)
+
+    @cached_property
     def changelogs(self) -> dict[str, Changelog]:
         """The exact changes of upserts, of all runs up to this one: states beside those of the plan."""
-        logs = [log for source in self.sources.values() for log in changelogs(source, self._pins_of(source))]
+        exact = [source for name, source in self.sources.items() if name not in self.by_definition]
+        logs = [log for source in exact for log in changelogs(source, self._pins_of(source))]
         return {log.name: log for log in logs}
 
     def _pins_of(self, source: Source) -> list[tuple[FilePin, ...]]:
@@ -326,7 +333,7 @@ class RunWork:
 
     def _source_views(self) -> Iterator[str]:
         texts = self._texts.keys() & self.reads
-        for source in (source for source in self.sources.values() if source.upserts is None):
+        for source in (source for name, source in self.sources.items() if name in self.by_definition):
             yield from source.views(self.reads, self._pins_of(source))
             if texts:
                 yield from source.whole(source.name, self._pins_of(source))
@@ -344,7 +351,7 @@ class RunWork:
         for name in self._as_before(compiled):
             yield from self._state_view(name)
         is_text = self.is_text(compiled.step)
-        for source in (source for source in self.sources.values() if source.upserts is not None):
+        for source in (source for name, source in self.sources.items() if name not in self.by_definition):
             yield from views_of_upserts(source, self._pins_of(source), compiled.reads, whole=is_text)
         for view in sorted(self._texts.keys() & compiled.reads):
             yield view_in_cycle(view, self._texts[view], self.cycle.record(), self.sources.values())
