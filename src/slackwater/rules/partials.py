@@ -59,14 +59,7 @@ _SQUARED_DIGITS = 12
 """Sums of squares of numbers with more digits may not be exact."""
 _WHOLE = t.decimal(19, 0)
 _LONGEST = t.decimal(t.MAX_PRECISION, 0)
-_EXTREMES = {
-    "min": "min",
-    "max": "max",
-    "bool_and": "bool_and",
-    "bool_or": "bool_or",
-    "every": "bool_and",
-    "some": "bool_or",
-}
+_EXTREMES = {name: name for name in ("min", "max", "bool_and", "bool_or")} | {"every": "bool_and", "some": "bool_or"}
 _EXTREMES_BY = {"min_by": "min", "max_by": "max"}
 
 
