@@ -53,10 +53,10 @@ class Lineage:
 
     def depend_on(self, marked: Iterable[Column]) -> frozenset[Column]:
         """The columns whose values are computed from any of these."""
-        found = set(marked)
+        columns = set(marked)
         for node in self.nodes():
-            found |= {column for column, _ in _computed(node) if self._read[column] & found}
-        return frozenset(found)
+            columns |= {column for column, _ in _computed(node) if self._read[column] & columns}
+        return frozenset(columns)
 
     def of_table(self, name: str) -> frozenset[Column]:
         """The columns of a table as its scans have them."""

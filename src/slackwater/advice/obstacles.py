@@ -90,11 +90,11 @@ class Obstacle:
 
 def obstacles(planning: Planning, timeline: Timeline, options: Options) -> tuple[Obstacle, ...]:
     """The obstacles of all queries, from the tables up."""
-    found: dict[int, Obstacle] = {}
+    every: dict[int, Obstacle] = {}
     for name in planning.roots:
-        found |= _Costs(planning, timeline, options, name).obstacles()
-    largest = sorted(found, key=lambda group: -found[group].weight * (found[group].share - found[group].share_below))
-    return tuple(found[group] for group in sorted(largest[:MOST]))
+        every |= _Costs(planning, timeline, options, name).obstacles()
+    largest = sorted(every, key=lambda group: -every[group].weight * (every[group].share - every[group].share_below))
+    return tuple(every[group] for group in sorted(largest[:MOST]))
 
 
 @dataclass(frozen=True)
@@ -158,9 +158,9 @@ class _Costs:
         """Of a table, the share of its rows that change is taken; reading is nearly all that it costs."""
         scan = self.planning.memo.scan_of(group.id)
         assert scan is not None
-        known = self.planning.cells.sizes.table(scan.table.name)
-        rows = known.rows(self.run)
-        return self.anew(group) * min(1.0, known.change(self.run).changes / rows if rows else 1.0)
+        table = self.planning.cells.sizes.table(scan.table.name)
+        rows = table.rows(self.run)
+        return self.anew(group) * min(1.0, table.change(self.run).changes / rows if rows else 1.0)
 
     def _deltas(self, group: Group) -> Iterator[int]:
         """The nodes of a relation's whole delta at the last run."""
@@ -177,9 +177,7 @@ class _Costs:
         memo = self.planning.memo
         root = memo[self.planning.roots[self.query].group]
         whole = self.anew(root)
-        return {
-            group.id: found for group in self._operators(root) if (found := self._obstacle(group, whole)) is not None
-        }
+        return {group.id: each for group in self._operators(root) if (each := self._obstacle(group, whole)) is not None}
 
     def _operators(self, root: Group) -> list[Group]:
         """The changing relations of the query as it is written."""
@@ -254,21 +252,21 @@ class _Costs:
 
     def _needs(self, group: Group) -> Iterator[NeededRows]:
         """The snapshots of changing relations that the cheapest delta of a relation reads, the largest first."""
-        found: dict[int, Cell] = {}
+        cells: dict[int, Cell] = {}
         for number in self._deltas(group):
-            self._collect(number, group, found)
-        needs = sorted((self._needed(cell) for cell in found.values()), key=lambda need: -need.bytes)
+            self._collect(number, group, cells)
+        needs = sorted((self._needed(cell) for cell in cells.values()), key=lambda need: -need.bytes)
         yield from (need for need in needs[:2] if need.bytes >= MATTERS * needs[0].bytes)
 
-    def _collect(self, number: int, group: Group, found: dict[int, Cell]) -> None:
+    def _collect(self, number: int, group: Group, cells: dict[int, Cell]) -> None:
         """Follows the cheapest way of a delta; deltas between versions of the same relation are part of it."""
         memo = self.planning.memo
         for source in self._cheapest_inputs(number):
             cell = self.early.space[source].key[0]
             if cell.form.group == group.id and cell.form.kind is not Kind.SNAPSHOT:
-                self._collect(source, group, found)
+                self._collect(source, group, cells)
             elif cell.form.kind is Kind.SNAPSHOT and not memo[cell.form.group].is_static and cell.interval:
-                found.setdefault(cell.form.group, cell)
+                cells.setdefault(cell.form.group, cell)
 
     def _cheapest_inputs(self, number: int) -> tuple[int, ...]:
         ways = self.early.space[number].ways

@@ -74,8 +74,7 @@ class PlannedProblem:
         self, queries: Mapping[str, Query], statistics: Statistics | None = None, options: Options | None = None
     ) -> Plan:
         """The plan for other queries."""
-        known = statistics or self.statistics
-        return plan_queries(queries, known, self.timeline, options or self.options).plan
+        return plan_queries(queries, statistics or self.statistics, self.timeline, options or self.options).plan
 
 
 def with_tables(queries: Mapping[str, Query], tables: Mapping[str, TableSchema]) -> dict[str, Query]:

@@ -105,7 +105,7 @@ class Remedies:
     vain: list[str] = field(default_factory=list)
     """What was tried and does not help, in words; filled by `found`."""
 
-    def found(self) -> tuple[Remedy, ...]:
+    def remedies(self) -> tuple[Remedy, ...]:
         """The changes that help, the most helpful first; those that only help with others are left out."""
         every = [*self._promises(), *self._other_queries(), *self._numbers(), *self._all_methods()]
         return tuple(sorted(every, key=lambda remedy: remedy.cost / remedy.batch))
@@ -135,34 +135,34 @@ class Remedies:
             yield from self._together(list(candidates()))
         for candidates in (promises.keys, promises.only_appended, promises.static):
             for promise in candidates():
-                if (found := self._promised(promise)) is not None:
-                    yield found
+                if (remedy := self._promised(promise)) is not None:
+                    yield remedy
 
     def _together(self, promises: list[TablePromise]) -> Iterator[Remedy]:
         """Promises that may only help together: all of them, and if that helps, each alone."""
-        if not promises or (found := self._promised(combined(promises))) is None:
+        if not promises or (remedy := self._promised(combined(promises))) is None:
             return
         before = len(self.vain)
         alone = [(p, each) for p in promises if len(promises) > 1 and (each := self._promised(p)) is not None]
         del self.vain[before:]
-        enough = [each for _, each in alone if each.cost <= found.cost / WORTH**0.5]
+        enough = [each for _, each in alone if each.cost <= remedy.cost / WORTH**0.5]
         if enough:
-            yield min(enough, key=lambda remedy: remedy.cost)
+            yield min(enough, key=lambda each: each.cost)
             return
         yield from (each for _, each in alone)
-        yield found
+        yield remedy
 
     def _promised(self, promise: TablePromise) -> Remedy | None:
         if not self.tries.take():
             return None
-        known = self.problem.statistics
-        plan = self.problem.planned_with(promise.tables, promise.statistics(known) if promise.arrivals else None)
+        statistics = self.problem.statistics
+        plan = self.problem.planned_with(promise.tables, promise.statistics(statistics) if promise.arrivals else None)
         entries: dict[str, Json] = {name: dict(written) for name, written in promise.entries.items()}
         write: dict[str, Json] = {"sources": entries} if self.kind is FileKind.JOB else entries
-        found = self._remedy(promise.said, plan, write, same_work=not promise.arrivals)
-        if found is None:
+        remedy = self._remedy(promise.said, plan, write, same_work=not promise.arrivals)
+        if remedy is None:
             self.vain.append(str(promise))
-        return found
+        return remedy
 
     # --- other queries -----------------------------------------------------------------------------------------------
 
@@ -184,8 +184,8 @@ class Remedies:
                 said = (
                     f"{listed(each.name for each in gone)}{whose}, which {need} {part.what}, had a query of {own} own"
                 )
-                if (found := self._remedy(said, self.problem.planned_for(fewer), {}, same_work=False)) is not None:
-                    yield found
+                if (remedy := self._remedy(said, self.problem.planned_for(fewer), {}, same_work=False)) is not None:
+                    yield remedy
 
     # --- numbers -----------------------------------------------------------------------------------------------------
 
@@ -193,8 +193,8 @@ class Remedies:
         if self.problem.pays(self.problem.plan):
             return
         for change in (self._cheaper_hours, self._earlier_rows, self._more_rows, self._fewer_deliveries):
-            if (found := change()) is not None:
-                yield found
+            if (remedy := change()) is not None:
+                yield remedy
 
     def _cheaper_hours(self) -> Remedy | None:
         """The highest price of early hours at which early work pays.
@@ -206,37 +206,37 @@ class Remedies:
         weights = timeline.weights
         if self.problem.options.objective_of(timeline) != WeightedSum(weights) or not any(weights[: last - 1]):
             return None
-        price, paying, too_high, found = CHEAPEST, 0.0, 1.0, None
+        price, paying, too_high, best = CHEAPEST, 0.0, 1.0, None
         while price > FINER * paying and self.tries.take():
             plan = self.problem.chosen_again(timeline=_priced(timeline, price))
             if self.problem.pays_clearly(plan):
-                found, paying = plan, price
+                best, paying = plan, price
                 price = min(_pays_up_to(plan, timeline, min(self.problem.needed, CLEARLY)), too_high)
-            elif found is None:
+            elif best is None:
                 break
             else:
                 too_high, price = price, (price * paying) ** 0.5
-        if found is None:
+        if best is None:
             self.vain.append(f"early hours at {_percent(CHEAPEST)} of their price")
             return None
-        shown = ",".join(f"{weight:g}" for weight in found.weights)
+        shown = ",".join(f"{weight:g}" for weight in best.weights)
         said = (
-            f"CPU time before {timeline.time(last)} cost {_percent(found.weights[0] / weights[0])} of its present price"
+            f"CPU time before {timeline.time(last)} cost {_percent(best.weights[0] / weights[0])} of its present price"
         )
-        write: dict[str, Json] = {"weights": list(found.weights)} if self.kind is FileKind.JOB else {}
-        return self._remedy(said, found, write, "" if write else f"--weights {shown}", same_work=False)
+        write: dict[str, Json] = {"weights": list(best.weights)} if self.kind is FileKind.JOB else {}
+        return self._remedy(said, best, write, "" if write else f"--weights {shown}", same_work=False)
 
     def _earlier_rows(self) -> Remedy | None:
         """The largest share of rows at the last run with which early work pays."""
         last = max(self.problem.timeline.deliver)
         tables = [t for t in self.problem.tables.values() if t.changing and t.name in self.problem.statistics]
-        known = {table.name: self.problem.statistics[table.name] for table in tables}
-        rows = sum(table.total for table in known.values())
-        share = sum(table.change(last).inserts for table in known.values()) / rows if rows else 0.0
+        statistics = {table.name: self.problem.statistics[table.name] for table in tables}
+        rows = sum(table.total for table in statistics.values())
+        share = sum(table.change(last).inserts for table in statistics.values()) / rows if rows else 0.0
         smaller = [each for each in SHARES if each < share]
         best: tuple[float, Plan, dict[str, TableStatistics]] | None = None
         for each in reversed(smaller):  # the least share first: if that does not pay, none does
-            moved = {name: _moved(table, last, each) for name, table in known.items()}
+            moved = {name: _moved(table, last, each) for name, table in statistics.items()}
             if not self.tries.take():
                 break
             plan = self.problem.chosen_again(statistics={**self.problem.statistics, **moved})
@@ -252,8 +252,8 @@ class Remedies:
             f"at most {_percent(each)} of the rows arrived at {time} ({_percent(share)} are expected), "
             "for example with one more run shortly before"
         )
-        found = self._remedy(said, plan, self._arrivals(moved), same_work=False)
-        return replace(found, of_data=True) if found is not None else None
+        remedy = self._remedy(said, plan, self._arrivals(moved), same_work=False)
+        return replace(remedy, of_data=True) if remedy is not None else None
 
     def _arrivals(self, tables: Statistics) -> dict[str, Json]:
         times = self.problem.timeline.times
@@ -301,8 +301,8 @@ class Remedies:
         plan = self.problem.planned_with({}, options=replace(options, methods=None, disable=()))
         said = "all methods and rules were allowed"
         write: dict[str, Json] = {"refresh": "auto"} if self.kind is FileKind.JOB and options.methods == () else {}
-        if (found := self._remedy(said, plan, write)) is not None:
-            yield found
+        if (remedy := self._remedy(said, plan, write)) is not None:
+            yield remedy
 
 
 def fixed_share(plan: Plan) -> float:

@@ -38,10 +38,10 @@ class TablePromise:
     def __str__(self) -> str:
         return f"{self.kind} of {quoted(self.tables)}"
 
-    def statistics(self, known: Statistics) -> Statistics:
+    def statistics(self, statistics: Statistics) -> Statistics:
         return {
             name: replace(table, arrivals=self.arrivals[name]) if name in self.arrivals else table
-            for name, table in known.items()
+            for name, table in statistics.items()
         }
 
 
@@ -107,11 +107,11 @@ class Promises:
         """A key: a joined column of a table without one, of which all values are different."""
         seen = set[tuple[str, str]]()
         for column, _ in _compared(self._lineage):
-            table, known = column.table, self.problem.statistics.get(column.table.name)
-            if table.keys or (table.name, column.name) in seen or known is None or known.total <= 1:
+            table, statistics = column.table, self.problem.statistics.get(column.table.name)
+            if table.keys or (table.name, column.name) in seen or statistics is None or statistics.total <= 1:
                 continue
             seen.add((table.name, column.name))
-            if known.distinct.get(column.name, 0.0) < ALL_DIFFERENT * known.total:
+            if statistics.distinct.get(column.name, 0.0) < ALL_DIFFERENT * statistics.total:
                 continue
             promised = _never_null(replace(table, keys=(frozenset((column.name,)),)), (column.name,))
             entry: dict[str, Json] = {"key": column.name}
@@ -123,11 +123,11 @@ class Promises:
     def only_appended(self) -> Iterator[TablePromise]:
         """`changes: append`: rows of a table are never updated or deleted."""
         for table in self.problem.tables.values():
-            if not table.changing or table.append_only or (known := self._known(table)) is None:
+            if not table.changing or table.append_only or (statistics := self._known(table)) is None:
                 continue
-            arrivals = tuple(Arrival(arrival.inserts) for arrival in known.arrivals)
+            arrivals = tuple(Arrival(arrival.inserts) for arrival in statistics.arrivals)
             entry: dict[str, Json] = {"changes": "append"}
-            if self.kind is FileKind.CATALOG and known.retracts:
+            if self.kind is FileKind.CATALOG and statistics.retracts:
                 times = zip(self.problem.timeline.times, arrivals, strict=False)
                 entry["arrives"] = {time: arrival.inserts for time, arrival in times}
             said = f"rows of `{table.name}` are only added, never updated or deleted"
@@ -144,19 +144,19 @@ class Promises:
         """`static`: a small table has all its rows before the first run."""
         sizes = {name: table.total for name, table in self.problem.statistics.items()}
         for table in self.problem.tables.values():
-            known = self._known(table)
+            statistics = self._known(table)
             if (
                 not table.changing
                 or not table.append_only
-                or known is None
-                or known.total > SMALL * max(sizes.values())
+                or statistics is None
+                or statistics.total > SMALL * max(sizes.values())
             ):
                 continue
-            nothing = [Arrival(0.0)] * (len(known.arrivals) - 1)
-            arrivals = (Arrival(known.total), *nothing)
+            nothing = [Arrival(0.0)] * (len(statistics.arrivals) - 1)
+            arrivals = (Arrival(statistics.total), *nothing)
             entry: dict[str, Json] = {"static": True}
             if self.kind is FileKind.CATALOG:
-                entry = {"changing": False, "changes": "append", "rows": known.total}
+                entry = {"changing": False, "changes": "append", "rows": statistics.total}
                 entry["arrives"] = {
                     time: arrival.inserts for time, arrival in zip(self.problem.timeline.times, arrivals, strict=False)
                 }
@@ -175,8 +175,8 @@ class Promises:
             if (base := self._lineage.base.get(column)) is not None
         }
         for table in self.problem.tables.values():
-            known = self._known(table)
-            nulls = known.null_share if known is not None else {}
+            statistics = self._known(table)
+            nulls = statistics.null_share if statistics is not None else {}
             names = [
                 f.name for f in table.fields if f.nullable and (table.name, f.name) in used and not nulls.get(f.name)
             ]

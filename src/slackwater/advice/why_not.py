@@ -142,7 +142,7 @@ class WhyNot:
 
     def as_value(self) -> dict[str, Json]:
         unit, kept = self.plan.unit, self.keeping
-        found: dict[str, Json] = {
+        value: dict[str, Json] = {
             "cost": self.plan.rank,
             "batch_cost": self.plan.batch_rank,
             "taken_below": self.needed * self.plan.batch_rank if self.needed < inf else None,
@@ -151,7 +151,7 @@ class WhyNot:
             "obstacles": [_obstacle_value(obstacle, unit) for obstacle in self.obstacles],
         }
         if kept is not None:
-            found["best_with_states"] = {
+            value["best_with_states"] = {
                 "cost": kept.rank,
                 "early_cost": self._early(kept),
                 "saves": self._saved(kept),
@@ -161,9 +161,9 @@ class WhyNot:
                 ],
             }
         if self.remedies is not None:
-            found["what_would_change_it"] = [remedy.as_value(unit) for remedy in self.remedies]
-            found["would_not_help"] = list(self.vain)
-        return found
+            value["what_would_change_it"] = [remedy.as_value(unit) for remedy in self.remedies]
+            value["would_not_help"] = list(self.vain)
+        return value
 
 
 def why_not(problem: PlannedProblem, kind: FileKind, *, tries: bool) -> WhyNot:
@@ -174,7 +174,7 @@ def why_not(problem: PlannedProblem, kind: FileKind, *, tries: bool) -> WhyNot:
     keeping = None if pays or off else problem.chosen_again(keeping=True)
     hindering = () if off else obstacles(problem.planning, problem.timeline, problem.options)
     tried = Remedies(problem, kind)
-    remedies = tried.found() if tries else None
+    remedies = tried.remedies() if tries else None
     return WhyNot(plan, problem.needed, keeping, hindering, remedies, tuple(tried.vain), off)
 
 

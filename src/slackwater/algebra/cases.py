@@ -45,10 +45,10 @@ def branches_of(scalar: Scalar) -> list[Branch]:
     if isinstance(tree, exp.If):
         return [(scalar.part(tree.this), scalar.part(tree.args["true"])), _otherwise(tree, "false", scalar)]
     if isinstance(tree, exp.Case):
-        found = [(scalar.part(branch.this), scalar.part(branch.args["true"])) for branch in tree.args["ifs"]]
+        branches = [(scalar.part(branch.this), scalar.part(branch.args["true"])) for branch in tree.args["ifs"]]
         if tree.this is not None:
-            found = [(equality(scalar.part(tree.this), tested), value) for tested, value in found]
-        return [*found, _otherwise(tree, "default", scalar)]
+            branches = [(equality(scalar.part(tree.this), tested), value) for tested, value in branches]
+        return [*branches, _otherwise(tree, "default", scalar)]
     if isinstance(tree, exp.Coalesce):
         values = [scalar.part(argument) for argument in (tree.this, *tree.expressions)]
         return [*((is_not_null(value), value) for value in values[:-1]), (TRUE, values[-1])]

@@ -159,8 +159,8 @@ def _fold(tree: exp.Expr, types: Types | None) -> exp.Expr:
         case exp.Not():
             return _negate(tree)
         case exp.Is() if isinstance(tree.expression, exp.Null):
-            known = _is_constant(tree.this) or _is_null_constant(tree.this)
-            return exp.Boolean(this=not _is_constant(tree.this)) if known else tree
+            is_known = _is_constant(tree.this) or _is_null_constant(tree.this)
+            return exp.Boolean(this=not _is_constant(tree.this)) if is_known else tree
         case exp.Case() if tree.args.get("this") is None:
             return _of_the_same_type(tree, _case(tree), types)
         case exp.If():

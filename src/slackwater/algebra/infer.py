@@ -96,8 +96,8 @@ def _percentile(tree: exp.WithinGroup, of: Callable[[exp.Expr], Type]) -> Type:
 
 
 def _struct(fields: Sequence[tuple[str, Type]]) -> Type:
-    known = all(kind.is_known for _, kind in fields)
-    return Type(f"struct<{','.join(f'{name}:{kind}' for name, kind in fields)}>") if known else t.UNKNOWN
+    is_known = all(kind.is_known for _, kind in fields)
+    return Type(f"struct<{','.join(f'{name}:{kind}' for name, kind in fields)}>") if is_known else t.UNKNOWN
 
 
 def literal_type(node: exp.Literal, *, negative: bool = False) -> Type:

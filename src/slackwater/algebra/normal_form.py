@@ -82,13 +82,13 @@ class Block:
 
     def indirectly_affected(self, leaf: int) -> tuple[Term, ...]:
         """The terms without a leaf whose rows its changes bring back or take away, larger ones first."""
-        found = []
+        terms = []
         for term in self.terms or ():
             larger = [other for other in self.terms or () if term < other]
             nearest = [one for one in larger if not any(other < one for other in larger)]
             if leaf not in term and any(leaf in other for other in nearest):
-                found.append(term)
-        return tuple(sorted(found, key=lambda term: (-len(term), sorted(term))))
+                terms.append(term)
+        return tuple(sorted(terms, key=lambda term: (-len(term), sorted(term))))
 
     def directly_affected(self, leaf: int) -> Relation:
         """The block without the rows that are null on a leaf: no join on the way pads it any more."""

@@ -23,8 +23,8 @@ def once(work: Callable[[Subject], Derived]) -> Callable[[Subject], Derived]:
         kept = subject.__dict__
         if key not in kept:
             kept[key] = work(subject)
-        found: Derived = kept[key]
-        return found
+        value: Derived = kept[key]
+        return value
 
     return remembered
 
@@ -40,7 +40,7 @@ def once_for_each(
         kept = subject.__dict__
         if key not in kept:
             kept[key] = cache(partial(work, subject))
-        found: Derived = kept[key](*arguments, **options)
-        return found
+        value: Derived = kept[key](*arguments, **options)
+        return value
 
     return remembered

@@ -70,15 +70,15 @@ class Properties:
 
     def closure(self, columns: Iterable[Column]) -> Columns:
         """All columns that the given ones determine."""
-        known = set(columns)
+        closure = set(columns)
         grew = True
         while grew:
             grew = False
             for dependency in self.dependencies:
-                if dependency.determinant <= known and not dependency.dependent <= known:
-                    known |= dependency.dependent
+                if dependency.determinant <= closure and not dependency.dependent <= closure:
+                    closure |= dependency.dependent
                     grew = True
-        return frozenset(known)
+        return frozenset(closure)
 
     def is_unique(self, columns: Iterable[Column]) -> bool:
         """Whether no two rows agree on all the given columns."""
@@ -121,13 +121,13 @@ def _(relation: Filter) -> Properties:
     below = properties(relation.input)
     dependencies = below.dependencies + tuple(_equalities(relation.predicate))
     not_null = below.not_null | null_rejected_columns(relation.predicate) & frozenset(relation.columns)
-    known = replace(below, not_null=not_null, dependencies=dependencies)
-    return _with_reduced_keys(known if not relation.predicate.is_random else _drawn_again(known))
+    facts = replace(below, not_null=not_null, dependencies=dependencies)
+    return _with_reduced_keys(facts if not relation.predicate.is_random else _drawn_again(facts))
 
 
-def _drawn_again(known: Properties) -> Properties:
+def _drawn_again(facts: Properties) -> Properties:
     """What is left if every run draws other rows or values."""
-    return replace(known, monotone=False, arrives_by=frozenset(), grows=False)
+    return replace(facts, monotone=False, arrives_by=frozenset(), grows=False)
 
 
 @derive.register
@@ -153,14 +153,14 @@ def _(relation: Project) -> Properties:
     every = frozenset(relation.columns)
     dependencies += [Dependency(key, every) for key in keys]
     not_null = frozenset(c for c, scalar in relation.items if never_null(scalar, below.not_null))
-    known = replace(
+    facts = replace(
         below,
         not_null=not_null,
         keys=keys,
         dependencies=tuple(dict.fromkeys(dependencies)),
         arrives_by=renamed(below.arrives_by, new_names),
     )
-    return _drawn_again(known) if any(scalar.is_random for _, scalar in relation.items) else known
+    return _drawn_again(facts) if any(scalar.is_random for _, scalar in relation.items) else facts
 
 
 @derive.register
@@ -175,7 +175,7 @@ def _(relation: Join) -> Properties:
         monotone, grows = left.monotone and right.monotone, left.grows and right.grows
     else:
         monotone, grows = left.monotone and not right.changing_tables, _grows_with_partners(relation)
-    sides = [known.arrives_by if known.changing_tables else None for known in (left, right)]
+    sides = [side.arrives_by if side.changing_tables else None for side in (left, right)]
     arriving = arrival_keys.of_join(relation, *sides)
     joined = Properties(left.not_null, left.keys, left.dependencies, tables, monotone, arriving, grows)
     rejected = null_rejected_columns(relation.condition)
@@ -207,7 +207,7 @@ def _(relation: Aggregate) -> Properties:
     counts = frozenset(column for column, call in relation.calls if call.function in ("count", "count_if"))
     arriving = in_all(below.arrives_by, [relation.keys])
     settled = not below.changing_tables
-    known = replace(
+    facts = replace(
         below,
         not_null=(below.not_null & key) | counts,
         keys=(key,),
@@ -216,7 +216,7 @@ def _(relation: Aggregate) -> Properties:
         arrives_by=arriving,
         grows=settled or (below.grows and (relation.is_distinct or bool(at_once(arriving)))),
     )
-    return _with_reduced_keys(known)
+    return _with_reduced_keys(facts)
 
 
 @derive.register
@@ -344,17 +344,17 @@ def fixed_by(condition: Scalar, own: Columns) -> Iterator[tuple[Column, Scalar]]
                     yield column, other
 
 
-def _with_reduced_keys(known: Properties) -> Properties:
+def _with_reduced_keys(facts: Properties) -> Properties:
     """Keys without the columns that the others already determine."""
     reduced = []
-    for key in known.keys:
+    for key in facts.keys:
         small = key
         for column in sorted(key, key=lambda c: c.id):
             rest = small - {column}
-            if column in known.closure(rest):
+            if column in facts.closure(rest):
                 small = rest
         reduced.append(small)
-    return replace(known, keys=_few(reduced))
+    return replace(facts, keys=_few(reduced))
 
 
 def _few(keys: Iterable[Columns]) -> tuple[Columns, ...]:

@@ -34,9 +34,9 @@ class Scalar:
     @staticmethod
     def of(tree: exp.Expr, columns: Iterable[Column]) -> Scalar:
         """Wraps a tree whose column leaves carry ids; `columns` holds at least the columns it names."""
-        known = {column.id: column for column in columns}
+        by_id = {column.id: column for column in columns}
         tidy = with_needed_parentheses(tree)
-        used = frozenset(known[ColumnId(leaf.name)] for leaf in tidy.find_all(exp.Column))
+        used = frozenset(by_id[ColumnId(leaf.name)] for leaf in tidy.find_all(exp.Column))
         return Scalar(tidy, used)
 
     def part(self, tree: exp.Expr) -> Scalar:
@@ -289,11 +289,11 @@ def _each_once(parts: Iterable[Scalar]) -> tuple[Scalar, ...]:
 
 def conjuncts(scalar: Scalar) -> tuple[Scalar, ...]:
     """The parts of a top-level AND, in order; TRUE has none."""
-    known = scalar.__dict__.get("conjuncts")
-    if known is None:
-        known = () if scalar == TRUE else _parts(scalar, exp.And)
-        scalar.__dict__["conjuncts"] = known
-    return known
+    parts = scalar.__dict__.get("conjuncts")
+    if parts is None:
+        parts = () if scalar == TRUE else _parts(scalar, exp.And)
+        scalar.__dict__["conjuncts"] = parts
+    return parts
 
 
 @once
@@ -310,8 +310,8 @@ def _connected(kind: type[exp.Connector], parts: tuple[Scalar, ...]) -> Scalar:
 
 
 def _parts(scalar: Scalar, kind: type[exp.Connector]) -> tuple[Scalar, ...]:
-    found = list(_flatten(scalar.tree, kind))
-    return (scalar,) if len(found) == 1 else tuple(map(scalar.part, found))
+    trees = list(_flatten(scalar.tree, kind))
+    return (scalar,) if len(trees) == 1 else tuple(map(scalar.part, trees))
 
 
 def _flatten(tree: exp.Expr, kind: type[exp.Connector]) -> Iterator[exp.Expr]:

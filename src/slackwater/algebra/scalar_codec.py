@@ -21,24 +21,24 @@ def write_scalar(scalar: Scalar) -> object:
     """Text, or nodes where no text would do."""
     text = scalar.text
     try:
-        known = read_scalar(text, scalar.columns)
+        copy = read_scalar(text, scalar.columns)
     except UserError:
-        known = None
-    return text if known == scalar else list(dump(scalar.tree))
+        copy = None
+    return text if copy == scalar else list(dump(scalar.tree))
 
 
-def read_scalar(told: object, columns: Iterable[Column]) -> Scalar:
+def read_scalar(value: object, columns: Iterable[Column]) -> Scalar:
     """The scalar that `write_scalar` wrote, over these columns."""
-    known = frozenset(columns)
+    scope = frozenset(columns)
     try:
-        if isinstance(told, str):
-            scalar = Scalar.of(sqlglot.parse_one(told, dialect="spark"), known)
-        elif isinstance(told, list):
-            scalar = Scalar(_tree(told), known)
+        if isinstance(value, str):
+            scalar = Scalar.of(sqlglot.parse_one(value, dialect="spark"), scope)
+        elif isinstance(value, list):
+            scalar = Scalar(_tree(value), scope)
         else:
             raise ValueError("neither text nor nodes")
     except (errors.SqlglotError, KeyError, ValueError, TypeError, AttributeError, ImportError, IndexError) as error:
-        raise UserError(f"not a scalar: {str(told)[:80]} ({error})") from None
+        raise UserError(f"not a scalar: {str(value)[:80]} ({error})") from None
     return scalar
 
 

@@ -128,8 +128,8 @@ def _is_settled(made: WindowCall, source: Relation, shaky: Columns, rounding: bo
         return False
     name = made.name
     if name in _ADDS_UP and rounding:
-        known = {str(column.id): column.type for column in made.function.columns}
-        if not adds_exactly(name, type_of(made.function.tree.this, known)):
+        types = {str(column.id): column.type for column in made.function.columns}
+        if not adds_exactly(name, type_of(made.function.tree.this, types)):
             return False
     if name in _RANKS:
         return True
@@ -142,5 +142,5 @@ def _is_settled(made: WindowCall, source: Relation, shaky: Columns, rounding: bo
 
 def _settles(source: Relation, keys: Sequence[Column], shaky: Columns) -> bool:
     """Whether an order leaves no ties, or none but between equal rows."""
-    known = properties(source)
-    return shaky.isdisjoint(keys) and (known.is_unique(keys) or known.closure(keys) >= set(source.columns))
+    facts = properties(source)
+    return shaky.isdisjoint(keys) and (facts.is_unique(keys) or facts.closure(keys) >= set(source.columns))
