@@ -135,66 +135,66 @@ class _Entry:
         rows = self.entry.get("rows")
         return StatedSizes(
             None if rows is None else self._number(rows, "rows"),
-            {time: self._arrival(time, told) for time, told in self._object("arrives")},
-            {column: self._number(told, f"distinct.{column}") for column, told in self._object("distinct")},
-            {column: self._share(told, f"nulls.{column}") for column, told in self._object("nulls")},
-            {column: self._frequent(column, told) for column, told in self._object("frequent")},
-            {column: self._bounds(column, told) for column, told in self._object("bounds")},
+            {time: self._arrival(time, value) for time, value in self._object("arrives")},
+            {column: self._number(value, f"distinct.{column}") for column, value in self._object("distinct")},
+            {column: self._share(value, f"nulls.{column}") for column, value in self._object("nulls")},
+            {column: self._frequent(column, value) for column, value in self._object("frequent")},
+            {column: self._bounds(column, value) for column, value in self._object("bounds")},
         )
 
-    def _frequent(self, column: str, told: object) -> Frequent:
-        if not isinstance(told, dict):
+    def _frequent(self, column: str, value: object) -> Frequent:
+        if not isinstance(value, dict):
             raise self._refused(f"has `frequent.{column}` that is no object", 'e.g. "frequent": {"cat": {"a": 0.8}}')
         kind = Type.parse(self.columns.get(column, "string"))
-        shares = [(constant_of(str(v), kind), self._share(s, f"frequent.{column}.{v}")) for v, s in told.items()]
+        shares = [(constant_of(str(v), kind), self._share(s, f"frequent.{column}.{v}")) for v, s in value.items()]
         if sum(share for _, share in shares) > 1.0 + 1e-6:
             raise self._refused(f"has frequent values of `{column}` with more than all rows")
         return tuple(sorted(shares, key=lambda each: -each[1]))
 
-    def _bounds(self, column: str, told: object) -> Bounds:
-        places = [_place(each) for each in told] if isinstance(told, list) else []
+    def _bounds(self, column: str, value: object) -> Bounds:
+        places = [_place(each) for each in value] if isinstance(value, list) else []
         bounds = tuple(place for place in places if place is not None)
         if len(bounds) < 2 or len(bounds) < len(places) or list(bounds) != sorted(bounds):
             raise self._refused(f"has `bounds.{column}` that are no numbers or days in order", "e.g. [0, 1, 5, 100]")
         return bounds
 
-    def _share(self, told: object, what: str) -> float:
-        share = self._number(told, what)
+    def _share(self, value: object, what: str) -> float:
+        share = self._number(value, what)
         if share > 1.0:
-            raise self._refused(f"has `{what}` of more than 1: {told}")
+            raise self._refused(f"has `{what}` of more than 1: {value}")
         return share
 
-    def _arrival(self, time: str, told: object) -> Arrival:
-        if not isinstance(told, dict):
-            return Arrival(self._number(told, f"arrives.{time}"))
-        self._known(told, COUNTS, f"at {time} an unknown count")
-        counts = {name: self._number(value, f"arrives.{time}.{name}") for name, value in told.items()}
+    def _arrival(self, time: str, arrival: object) -> Arrival:
+        if not isinstance(arrival, dict):
+            return Arrival(self._number(arrival, f"arrives.{time}"))
+        self._known(arrival, COUNTS, f"at {time} an unknown count")
+        counts = {name: self._number(value, f"arrives.{time}.{name}") for name, value in arrival.items()}
         return Arrival(counts.get("inserts", 0.0), counts.get("updates", 0.0), counts.get("deletes", 0.0))
 
     def _object(self, name: str) -> Iterable[tuple[str, object]]:
-        told = self.entry.get(name, {})
-        if not isinstance(told, dict):
+        entries = self.entry.get(name, {})
+        if not isinstance(entries, dict):
             raise self._refused(f"has `{name}` that is no object")
-        return ((str(key), value) for key, value in told.items())
+        return ((str(key), value) for key, value in entries.items())
 
-    def _number(self, told: object, what: str) -> float:
-        if isinstance(told, bool) or not isinstance(told, (int, float)) or told != told:
-            raise self._refused(f"has `{what}` that is no number: {told!r}")
-        if told < 0:
-            raise self._refused(f"has `{what}` below zero: {told}")
-        return float(told)
+    def _number(self, value: object, what: str) -> float:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
+            raise self._refused(f"has `{what}` that is no number: {value!r}")
+        if value < 0:
+            raise self._refused(f"has `{what}` below zero: {value}")
+        return float(value)
 
-    def _known(self, found: Mapping[object, object], known: Sequence[str], what: str) -> None:
-        for name in sorted(str(key) for key in found.keys() - set(known)):
-            raise self._refused(f"has {what} `{name}`", did_you_mean(name, known))
+    def _known(self, entries: Mapping[object, object], names: Sequence[str], what: str) -> None:
+        for name in sorted(str(key) for key in entries.keys() - set(names)):
+            raise self._refused(f"has {what} `{name}`", did_you_mean(name, names))
 
     def _refused(self, message: str, hint: str | None = None) -> UserError:
         return UserError(f"table `{self.name}` {message}", place=self.place, hint=hint)
 
 
-def _place(told: object) -> float | None:
+def _place(value: object) -> float | None:
     """A number, or a day as text."""
-    if isinstance(told, str):
-        place = constant_of(told, DATE)
+    if isinstance(value, str):
+        place = constant_of(value, DATE)
         return place if isinstance(place, float) else None
-    return float(told) if isinstance(told, (int, float)) and not isinstance(told, bool) else None
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None

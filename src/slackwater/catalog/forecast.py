@@ -46,25 +46,25 @@ class Forecast:
 
 def forecast(days: Sequence[ForecastDay], on: date, time: str) -> Forecast | None:
     """What a time of a day will bring; None where no day before it, or earlier that day, brought anything to go by."""
-    known = sorted((day for day in days if day.on <= on and time in day.brought), key=lambda day: day.on)
-    if not known:
+    past = sorted((day for day in days if day.on <= on and time in day.brought), key=lambda day: day.on)
+    if not past:
         return None
-    used, weekday = _alike(known, on)
+    used, weekday = _alike(past, on)
     arrival = Arrival(*(_carried_on(used, on, _of(time, part)) for part in ("inserts", "updates", "deletes")))
-    return Forecast(arrival, len(used), weekday, _error(known, time))
+    return Forecast(arrival, len(used), weekday, _error(past, time))
 
 
-def _alike(known: Sequence[ForecastDay], on: date) -> tuple[Sequence[ForecastDay], bool]:
+def _alike(days: Sequence[ForecastDay], on: date) -> tuple[Sequence[ForecastDay], bool]:
     """The days that speak for one, and whether they are all of its weekday."""
-    same = [day for day in known if day.on.weekday() == on.weekday()]
-    others = len(same) < len(known)
-    return (same[-LATELY:], True) if len(same) >= SAME_WEEKDAY and others else (known[-LATELY:], False)
+    same = [day for day in days if day.on.weekday() == on.weekday()]
+    others = len(same) < len(days)
+    return (same[-LATELY:], True) if len(same) >= SAME_WEEKDAY and others else (days[-LATELY:], False)
 
 
 def _of(time: str, part: str) -> Callable[[ForecastDay], float]:
     def value(day: ForecastDay) -> float:
-        found: float = getattr(day.brought[time], part)
-        return found
+        amount: float = getattr(day.brought[time], part)
+        return amount
 
     return value
 
@@ -81,12 +81,12 @@ def _carried_on(days: Sequence[ForecastDay], on: date, value: Callable[[Forecast
     return min(max(0.0, start + slope * on.toordinal()), FURTHEST * max(values))
 
 
-def _error(known: Sequence[ForecastDay], time: str) -> float | None:
+def _error(days: Sequence[ForecastDay], time: str) -> float | None:
     """How far forecasts of the last days were off, each from the days before it."""
     errors = []
-    for number in range(max(1, len(known) - LATELY), len(known)):
-        day = known[number]
-        used, _ = _alike(known[:number], day.on)
+    for number in range(max(1, len(days) - LATELY), len(days)):
+        day = days[number]
+        used, _ = _alike(days[:number], day.on)
         value = _of(time, "changes")
         errors.append(abs(_carried_on(used, day.on, value) - value(day)) / max(1.0, value(day)))
     return median(errors) if errors else None

@@ -23,7 +23,7 @@ MANY = 1000
 
 def measured(changes: Mapping[str, Sequence[Change]], keys: Keys | None = None) -> dict[str, TableStatistics]:
     """The statistics of every table over its arrivals; `keys` by table help to see which rows come together."""
-    found = {name: _of(runs) for name, runs in changes.items()}
+    statistics = {name: _of(runs) for name, runs in changes.items()}
     singles = [(name, column) for name, column in _single_keys(keys or {}) if name in changes]
     for name, runs in changes.items():
         together: dict[str, Meeting] = {}
@@ -33,8 +33,8 @@ def measured(changes: Mapping[str, Sequence[Change]], keys: Keys | None = None) 
                     if column not in together and _come_together(column, runs, key, changes[owner]):
                         together[column] = Meeting(owner)
         if together:
-            found[name] = replace(found[name], meets=together)
-    return found
+            statistics[name] = replace(statistics[name], meets=together)
+    return statistics
 
 
 def _of(runs: Sequence[Change]) -> TableStatistics:
@@ -79,10 +79,10 @@ def _frequent(column: pa.ChunkedArray) -> Frequent:
     present = column.drop_null()
     counts = pc.value_counts(present).flatten()
     most = pc.select_k_unstable(counts[1], min(MOST_FREQUENT, len(counts[1])), [("counts", "descending")])
-    told = zip(counts[0].take(most).to_pylist(), counts[1].take(most).to_pylist(), strict=True)
+    pairs = zip(counts[0].take(most).to_pylist(), counts[1].take(most).to_pylist(), strict=True)
     least = 0.0 if len(counts[0]) <= MOST_FREQUENT else 2 * len(present) / len(counts[0])
-    known = [(v if isinstance(v, str) else position(v), n / len(present)) for v, n in told if n >= least]
-    return tuple(sorted(((v, share) for v, share in known if v is not None), key=lambda e: (-e[1], str(e[0]))))
+    shares = [(v if isinstance(v, str) else position(v), n / len(present)) for v, n in pairs if n >= least]
+    return tuple(sorted(((v, share) for v, share in shares if v is not None), key=lambda e: (-e[1], str(e[0]))))
 
 
 def _bounds(column: pa.ChunkedArray) -> Bounds:
@@ -92,8 +92,8 @@ def _bounds(column: pa.ChunkedArray) -> Bounds:
     elif pa.types.is_date(kind):
         column = column.cast(pa.date32()).cast(pa.int32())
     steps = [step / STEPS for step in range(STEPS + 1)]
-    found: list[float] = pc.quantile(column.cast(pa.float64()), steps, interpolation="nearest").to_pylist()
-    return tuple(found)
+    bounds: list[float] = pc.quantile(column.cast(pa.float64()), steps, interpolation="nearest").to_pylist()
+    return tuple(bounds)
 
 
 def _range(values: pa.Array) -> tuple[float, float] | None:

@@ -37,18 +37,18 @@ def _reached(bounds: Sequence[float], value: float, place: int) -> float:
 
 def merged(parts: Iterable[tuple[float, Bounds]], steps: int = STEPS) -> Bounds:
     """The bounds of all rows together, from those of parts with so many rows each."""
-    known = [(rows, bounds) for rows, bounds in parts if rows > 0.0 and len(bounds) > 1]
-    if len(known) < 2:
-        return known[0][1] if known else ()
-    total = sum(rows for rows, _ in known)
-    values = sorted({value for _, bounds in known for value in bounds})
-    smaller = [sum(rows * below(bounds, value) for rows, bounds in known) / total for value in values]
-    reached = [sum(rows * up_to(bounds, value) for rows, bounds in known) / total for value in values]
-    found = [values[0]]
+    pieces = [(rows, bounds) for rows, bounds in parts if rows > 0.0 and len(bounds) > 1]
+    if len(pieces) < 2:
+        return pieces[0][1] if pieces else ()
+    total = sum(rows for rows, _ in pieces)
+    values = sorted({value for _, bounds in pieces for value in bounds})
+    smaller = [sum(rows * below(bounds, value) for rows, bounds in pieces) / total for value in values]
+    reached = [sum(rows * up_to(bounds, value) for rows, bounds in pieces) / total for value in values]
+    places = [values[0]]
     for step in range(1, steps):
         at = min(bisect_left(reached, step / steps), len(values) - 1)
-        found.append(_between(values, smaller, reached, at, step / steps))
-    return (*found, values[-1])
+        places.append(_between(values, smaller, reached, at, step / steps))
+    return (*places, values[-1])
 
 
 def _between(

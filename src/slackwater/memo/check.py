@@ -126,8 +126,8 @@ class MemoCheck:
         needs = {form: set(self._needs(form)) for group in self.memo for form in group.forms}
         try:
             TopologicalSorter(needs).prepare()
-        except CycleError as found:
-            _, circle = found.args
+        except CycleError as error:
+            _, circle = error.args
             way = " ← ".join(map(str, reversed(circle)))
             raise _broken(11, self.memo[circle[0].group], f"{circle[0]} needs itself: {way}") from None
 

@@ -63,10 +63,10 @@ class _Pricing:
     def rest(self) -> Vector | None:
         runs = len(self.plan.times)
         total: Vector = (0.0,) * runs
-        known = {*self.by_name, *(step.name for step in self.plan.steps if step.purpose is Purpose.OUTPUT)}
+        names = {*self.by_name, *(step.name for step in self.plan.steps if step.purpose is Purpose.OUTPUT)}
         for step in self.plan.steps:
             if step.run > self.past.done:
-                if not {step.name, *step.reads()} <= known:
+                if not {step.name, *step.reads()} <= names:
                     return None
                 total = add(total, at(step.run, self._price(step), runs))
         return total

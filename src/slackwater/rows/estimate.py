@@ -50,11 +50,11 @@ class ArrivalReference:
 
     def density(self, keys: ArrivalCluster) -> float:
         """How often a value is a key of some runs, as a multiple of how often it would be at random."""
-        rows, found = sum(self.rows[self.first - 1 : self.last]), sum(keys.rows[keys.first - 1 : keys.last])
-        if rows <= 0.0 or found <= 0.0:
+        rows, key_rows = sum(self.rows[self.first - 1 : self.last]), sum(keys.rows[keys.first - 1 : keys.last])
+        if rows <= 0.0 or key_rows <= 0.0:
             return 1.0
         reach = sum(self.rows[run - 1] * self._reach(run, keys) for run in range(self.first, self.last + 1))
-        return reach / rows * sum(keys.rows) / found
+        return reach / rows * sum(keys.rows) / key_rows
 
     def _reach(self, run: int, keys: ArrivalCluster) -> float:
         """The share of a run's values whose partners are among the keys. In the first run there are no earlier ones."""

@@ -17,9 +17,9 @@ MOSTLY = 0.5
 """Where this share of the rows that a column refers to arrive with it, or more, it has new values in new rows."""
 
 
-def bringing(known: TableStatistics, arrivals: tuple[Arrival, ...]) -> TableStatistics:
+def bringing(table: TableStatistics, arrivals: tuple[Arrival, ...]) -> TableStatistics:
     """A table to which other rows arrive."""
-    return with_more_rows(replace(known, arrivals=arrivals), known.total)
+    return with_more_rows(replace(table, arrivals=arrivals), table.total)
 
 
 def with_more_rows(table: TableStatistics, counted: float) -> TableStatistics:

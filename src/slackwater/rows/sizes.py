@@ -304,7 +304,7 @@ class _TableColumns:
         name = self.names[column]
         single_key = frozenset((name,)) in self.scan.table.keys
         values = self.statistics.distinct.get(name, self.total if single_key else None)
-        known = replace(
+        spread = replace(
             guess(self.total),
             nulls=self.statistics.null_share.get(name, 0.0),
             range=self.statistics.ranges.get(name),
@@ -314,13 +314,13 @@ class _TableColumns:
             among=self.total,
         )
         if values is None:
-            return replace(known, values=min(known.values, self.rows))
+            return replace(spread, values=min(spread.values, self.rows))
         share = self.rows / self.total if self.total > 0.0 else 0.0
         arrived = tuple(arrival.inserts for arrival in self.statistics.arrivals)
         cluster, meeting = self._cluster(name, single_key, share, arrived), self.statistics.meets.get(name)
         reference = ArrivalReference(meeting, *self.runs, arrived) if meeting and self.scan.table.changing else None
         left = values * min(1.0, share) if cluster is not None else arrived_by(reference, values, self.total, share)
-        return replace(known, values=left, domain=values, cluster=cluster, reference=reference, guessed=False)
+        return replace(spread, values=left, domain=values, cluster=cluster, reference=reference, guessed=False)
 
     def _cluster(self, name: str, single_key: bool, share: float, arrived: tuple[float, ...]) -> ArrivalCluster | None:
         """The cluster of a changing table's key, or of a reference that arrives with the row it refers to."""

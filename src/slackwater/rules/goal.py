@@ -84,9 +84,9 @@ class Goal:
 
     def fitted(self, terms: Found) -> Relation | None:
         """The rule's result with exactly the columns of the form; missing weights are added."""
-        found = with_columns(terms, self.form.columns)
+        result = with_columns(terms, self.form.columns)
         if self.form.signed or not any(WEIGHT in term.columns for term in terms_of(terms)):
-            return found
+            return result
         if self.group.retracts:
             return None  # a whole interval only adds rows: the signs of these terms would cancel out
         raise Misfit(f"signed rows for {self.form}, which removes no rows")

@@ -55,9 +55,9 @@ class Match:
         return with_columns(terms, self.node.columns)
 
 
-def terms_of(found: Found) -> Sequence[Relation]:
+def terms_of(result: Found) -> Sequence[Relation]:
     """The terms of a rule's result."""
-    return (found,) if isinstance(found, Relation) else found
+    return (result,) if isinstance(result, Relation) else result
 
 
 def with_columns(terms: Found, columns: tuple[Column, ...]) -> Relation | None:

@@ -218,8 +218,8 @@ class _Maker:
     def _by_extreme(self, measure: AggregateCall) -> Scalar | None:
         """The value of the first or last row, and what it is first or last by."""
         value, by, *several = measure.arguments
-        known = value.type.is_known and by.type.is_known
-        if self.signed or measure.filter is not None or measure.distinct or several or not known:
+        is_known = value.type.is_known and by.type.is_known
+        if self.signed or measure.filter is not None or measure.distinct or several or not is_known:
             return None
         order = _EXTREMES_BY[measure.function]
         self._part(order, by, order, by.type)

@@ -63,14 +63,14 @@ class Explorer:
 
         for form in wanted:
             demand(form)
-        found, stopped = 0, False
+        count, stopped = 0, False
         while queue:
-            if not stopped and (len(seen) > self.budget.forms or found > self.budget.alternatives):
-                self.trace.limits.append(f"exploration stopped at {len(seen)} forms and {found} alternatives")
+            if not stopped and (len(seen) > self.budget.forms or count > self.budget.alternatives):
+                self.trace.limits.append(f"exploration stopped at {len(seen)} forms and {count} alternatives")
                 stopped = True
             _, _, form = heapq.heappop(queue)
             for alternative in self._expand(form, to_batch=stopped):
-                found += 1
+                count += 1
                 for leaf in alternative.leaves():
                     demand(leaf)
         self._cut_circles()

@@ -24,7 +24,7 @@ class Firing:
 
     rule: str
     target: GroupId | Form
-    found: tuple[Relation, ...]
+    results: tuple[Relation, ...]
 
 
 @dataclass
@@ -34,8 +34,8 @@ class Trace:
     firings: list[Firing] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)
 
-    def fired(self, rule: str, target: GroupId | Form, found: Iterable[Relation]) -> None:
-        self.firings.append(Firing(rule, target, tuple(found)))
+    def fired(self, rule: str, target: GroupId | Form, results: Iterable[Relation]) -> None:
+        self.firings.append(Firing(rule, target, tuple(results)))
 
 
 def show_trace(trace: Trace, memo: Memo) -> str:
@@ -63,8 +63,8 @@ def target(memo: Memo, firing: Firing) -> str:
 def ways(memo: Memo, firing: Firing) -> list[str]:
     """The results of a firing, one line each."""
     if isinstance(firing.target, Form):
-        return [found_expression(memo, tree) for tree in firing.found]
-    return [show_expression(expression) for expression in firing.found]
+        return [found_expression(memo, tree) for tree in firing.results]
+    return [show_expression(expression) for expression in firing.results]
 
 
 def show_groups(memo: Memo) -> str:

@@ -69,7 +69,7 @@ class Simulation:
         subjects = {step.name: step.subject for step in self.plan.steps}
         seen = ((subjects[step.step], float(step.rows)) for step in self.rows)
         return Day(
-            {name: known.arrivals for name, known in self.planning.cells.statistics.items()},
+            {name: table.arrivals for name, table in self.planning.cells.statistics.items()},
             tuple(RowCount(subject, rows) for subject, rows in seen if subject is not None),
         )
 

@@ -117,10 +117,10 @@ class Tables:
         self._run("SET disabled_optimizers = ''")
         try:
             with refusals():
-                told = self._connection.execute(f"EXPLAIN (FORMAT JSON) {text}").fetchone()
+                row = self._connection.execute(f"EXPLAIN (FORMAT JSON) {text}").fetchone()
         finally:
             self._run(f"SET disabled_optimizers = '{SETTINGS['disabled_optimizers']}'")
-        explained: list[_Operator] = json.loads(told[1]) if told else []
+        explained: list[_Operator] = json.loads(row[1]) if row else []
         return _expected(explained[0])
 
     def batch(self, text: str, run: int) -> pa.Table:
@@ -179,9 +179,9 @@ class _Operator(TypedDict):
 
 def _expected(node: _Operator) -> float:
     """An operator's estimate; of one that DuckDB gives none, what follows from its inputs'."""
-    told = node["extra_info"].get("Estimated Cardinality")
-    if told is not None:
-        return float(told)
+    estimate = node["extra_info"].get("Estimated Cardinality")
+    if estimate is not None:
+        return float(estimate)
     below = [_expected(child) for child in node["children"]]
     if node["name"] in _ONE_ROW:
         return 1.0
@@ -196,8 +196,8 @@ def _drop(connection: DuckDBPyConnection, database: str) -> None:
 def _number_of_runs(changes: Mapping[str, Sequence[Change]]) -> int:
     counts = {len(runs) for runs in changes.values()}
     if len(counts) != 1 or 0 in counts:
-        found = ", ".join(f"{name}: {len(runs)}" for name, runs in changes.items())
-        raise UserError(f"every table needs one arrival a run ({found or 'no tables'})")
+        arrivals = ", ".join(f"{name}: {len(runs)}" for name, runs in changes.items())
+        raise UserError(f"every table needs one arrival a run ({arrivals or 'no tables'})")
     return counts.pop()
 
 
@@ -231,9 +231,9 @@ _SIMPLE_TYPES = {
 def in_spark_types(table: pa.Table, outputs: Sequence[Output]) -> pa.Table:
     """An answer whose exact numbers have the types that Spark gives them; DuckDB's sums are wider."""
     for position, output in enumerate(outputs):
-        found = table.schema.field(position).type
+        kind = table.schema.field(position).type
         wanted = _exact_type(output.type)
-        if wanted is not None and wanted != found and (pa.types.is_integer(found) or pa.types.is_decimal(found)):
+        if wanted is not None and wanted != kind and (pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
             try:
                 column = table.column(position).cast(wanted)
             except pa.ArrowInvalid:

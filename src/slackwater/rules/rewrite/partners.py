@@ -56,10 +56,10 @@ def add_up_partners_before_outer_join(_: Match, node: Aggregate) -> Iterator[Rel
     which subtracting a sum is not exact.                                       [Yan & Larson 95, Ahmad et al. 2012]
     """
     join, meant = _join_below(node)
-    found = met_by(join) if join is not None else None
-    if join is None or found is None or not node.calls or properties(join.right).is_unique(found[0]):
+    meeting = met_by(join) if join is not None else None
+    if join is None or meeting is None or not node.calls or properties(join.right).is_unique(meeting[0]):
         return
-    met, rows, equal = found
+    met, rows, equal = meeting
     named = [(key, meant.get(key, reference(key)).column) for key in node.keys]
     keys = {c: key for key, c in named if c is not None and (c in join.left.columns or c in met)}
     calls = [(column, measure.map(lambda s: s.substitute(meant))) for column, measure in node.calls]
