@@ -104,7 +104,7 @@ def test_of_a_feed_rows_that_are_added_count(spark: SparkSession) -> None:
     assert (found.rows, found.columns["k"].nulls, found.columns["k"].ends) == (3.0, 1.0, (1.0, 2.0))
     assert found.columns["k"].distinct == 2
     assert dict(found.columns["k"].frequent) == {1.0: 1.0, 2.0: 1.0}
-    known = count_columns(spark, "feed", fields, ALL, feed=True, known=["k"])
+    known = count_columns(spark, "feed", fields, ALL, feed=True, in_footers=["k"])
     assert (known.columns["k"].nulls, known.columns["k"].ends) == (0.0, None)
 
 

@@ -62,8 +62,8 @@ def has_catalog_of_its_own(session: SparkSession) -> bool:
 
 def _place(error: AnalysisException, file: str | None, lines_before: int) -> Place:
     """Where Spark found the mistake; it counts columns from zero."""
-    found = _POSITION.search(str(error))
-    return Place(file, int(found[1]) - lines_before, int(found[2]) + 1) if found else Place(file)
+    position = _POSITION.search(str(error))
+    return Place(file, int(position[1]) - lines_before, int(position[2]) + 1) if position else Place(file)
 
 
 def table_schema(

@@ -89,11 +89,11 @@ def count_columns(
     rates: SampleRates,
     *,
     feed: bool = False,
-    known: Collection[str] = (),
+    in_footers: Collection[str] = (),
 ) -> Counted:
     """Counts the columns of a view; of a feed only in rows that are added.
 
-    Nulls and ends of columns that are `known` are not looked for.
+    Nulls and ends of columns that are `in_footers` are not looked for.
     """
     plain = [field for field in fields if is_plain(field.type)]
     items = [f"count_if({DICE} < {share}) AS {name}" for name, share in _shares(rates)]
@@ -101,7 +101,7 @@ def count_columns(
     # A filter is asked of every row for every aggregate: none where all rows pass.
     filters = ["" if share >= 1.0 and not feed else f" FILTER (WHERE {DICE} < {share})" for _, share in _shares(rates)]
     for number, field in enumerate(plain):
-        items += _items(number, field.type, filters, ends=field.name not in known)
+        items += _items(number, field.type, filters, ends=field.name not in in_footers)
         items += [_key_sample(number, field.type, rates.one_in)] if field.name in rates.keys else []
     columns = [f"{quoted_name(field.name)} AS c{number}" for number, field in enumerate(plain)]
     rolled = f"rand({SEED})"
@@ -110,15 +110,15 @@ def count_columns(
         rolled = f"CASE WHEN {CHANGE_TYPE} IN ({added}) THEN {rolled} ELSE {LEFT_OUT} END"
         columns.append(CHANGE_TYPE)
     rows = f"SELECT {', '.join([*columns, f'{rolled} AS {DICE}'])} FROM {quoted_name(view)}"
-    told = _row(session, f"SELECT {', '.join(items)} FROM ({rows})", view)
-    inserts, updates, deletes = (float(told.get(kind, 0)) for kind in KINDS)
-    found = {field.name: _column(told, number) for number, field in enumerate(plain)}
+    row = _row(session, f"SELECT {', '.join(items)} FROM ({rows})", view)
+    inserts, updates, deletes = (float(row.get(kind, 0)) for kind in KINDS)
+    by_name = {field.name: _column(row, number) for number, field in enumerate(plain)}
     return Counted(
-        float(told["rows"]),
-        float(told["seen"]),
-        float(told["sampled"]),
+        float(row["rows"]),
+        float(row["seen"]),
+        float(row["sampled"]),
         (inserts, updates, deletes) if feed else None,
-        found,
+        by_name,
     )
 
 
@@ -170,24 +170,24 @@ def _row(session: SparkSession, sql: str, view: str) -> dict[str, Any]:
     try:
         (row,) = session.sql(sql).collect()
     except (PySparkException, Py4JError) as error:
-        found = our_error(error)
-        message = f"the columns of `{view}` cannot be counted: {found.message}"
-        raise RunError(message, place=found.place, hint=found.hint) from None
-    told: dict[str, Any] = row.asDict()
-    return told
+        reason = our_error(error)
+        message = f"the columns of `{view}` cannot be counted: {reason.message}"
+        raise RunError(message, place=reason.place, hint=reason.hint) from None
+    values: dict[str, Any] = row.asDict()
+    return values
 
 
-def _column(told: Mapping[str, Any], number: int) -> CountedColumn:
-    low, high = position(told.get(f"l{number}")), position(told.get(f"h{number}"))
-    bounds = [position(value) for value in told.get(f"q{number}") or ()]
-    frequent = [(_constant(item["item"]), float(item["count"])) for item in told[f"f{number}"] or ()]
-    width = told.get(f"w{number}")
-    present, keys = told.get(f"n{number}"), told.get(f"k{number}")
+def _column(row: Mapping[str, Any], number: int) -> CountedColumn:
+    low, high = position(row.get(f"l{number}")), position(row.get(f"h{number}"))
+    bounds = [position(value) for value in row.get(f"q{number}") or ()]
+    frequent = [(_constant(item["item"]), float(item["count"])) for item in row[f"f{number}"] or ()]
+    width = row.get(f"w{number}")
+    present, keys = row.get(f"n{number}"), row.get(f"k{number}")
     return CountedColumn(
-        nulls=0.0 if present is None else float(told["rows"]) - float(present),
+        nulls=0.0 if present is None else float(row["rows"]) - float(present),
         ends=(low, high) if low is not None and high is not None else None,
-        sketch=bytes(told[f"s{number}"] or b""),
-        distinct=float(told[f"d{number}"] or 0.0),
+        sketch=bytes(row[f"s{number}"] or b""),
+        distinct=float(row[f"d{number}"] or 0.0),
         width=None if width is None else 4.0 + float(width),
         frequent=tuple((value, rows) for value, rows in frequent if value is not None and not _is_long(value)),
         bounds=tuple(bound for bound in bounds if bound is not None),
@@ -198,17 +198,17 @@ def _column(told: Mapping[str, Any], number: int) -> CountedColumn:
 def united(session: SparkSession, sketches: Mapping[str, Sequence[bytes]]) -> dict[str, tuple[bytes, float]]:
     """The sketches of each name as one, and how many different values that has seen."""
     rows = [(name, bytearray(sketch)) for name, several in sketches.items() for sketch in several if sketch]
-    found: dict[str, tuple[bytes, float]] = dict.fromkeys(sketches, (b"", 0.0))
+    by_name: dict[str, tuple[bytes, float]] = dict.fromkeys(sketches, (b"", 0.0))
     if not rows:
-        return found
+        return by_name
     try:
-        told = session.createDataFrame(rows, "name string, sketch binary").groupBy("name")
-        union = told.agg(expr("hll_union_agg(sketch)").alias("sketch"))
+        groups = session.createDataFrame(rows, "name string, sketch binary").groupBy("name")
+        union = groups.agg(expr("hll_union_agg(sketch)").alias("sketch"))
         for name, sketch, values in union.selectExpr("*", "hll_sketch_estimate(sketch)").collect():
-            found[name] = bytes(sketch), float(values)
+            by_name[name] = bytes(sketch), float(values)
     except (PySparkException, Py4JError) as error:
         raise RunError(f"sketches cannot be united: {our_error(error).message}") from None
-    return found
+    return by_name
 
 
 def is_plain(kind: Type) -> bool:

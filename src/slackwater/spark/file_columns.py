@@ -33,11 +33,11 @@ def columns_of_files(
     try:
         return fields_of(reader.load([escaped_path(f"{directory}/{path}") for path in paths]).schema)
     except (PySparkException, Py4JError) as error:
-        found = our_error(error)
+        reason = our_error(error)
         raise UserError(
-            f"Spark cannot read these files as {format}: {found.message}",
-            place=found.place or Place(directory),
-            hint=found.hint or "fix or remove the damaged files, then run again",
+            f"Spark cannot read these files as {format}: {reason.message}",
+            place=reason.place or Place(directory),
+            hint=reason.hint or "fix or remove the damaged files, then run again",
         ) from None
 
 
@@ -54,13 +54,13 @@ def files_of_table(session: SparkSession, name: str) -> TableFiles:
     """Where a table of the Spark catalog keeps its rows."""
     try:
         rows = session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
-        found = {row["col_name"]: row["data_type"] for row in rows}
+        facts = {row["col_name"]: row["data_type"] for row in rows}
         files = session.table(name).inputFiles()
     except AnalysisException as error:
         raise BindError((error.getMessage() or str(error)).strip().splitlines()[0]) from None
-    if found.get("Type") == "VIEW" or "Location" not in found:
+    if facts.get("Type") == "VIEW" or "Location" not in facts:
         raise UserError(f"`{name}` is not a table of files", hint="name a table that is stored, or give a `path`")
-    directory = found["Location"].removeprefix("file:").rstrip("/")
+    directory = facts["Location"].removeprefix("file:").rstrip("/")
     directory = "/" + directory.lstrip("/")
     local = ["/" + file.removeprefix("file:").lstrip("/") for file in files]
-    return TableFiles(found["Provider"].lower(), directory, tuple(f.removeprefix(directory + "/") for f in local))
+    return TableFiles(facts["Provider"].lower(), directory, tuple(f.removeprefix(directory + "/") for f in local))

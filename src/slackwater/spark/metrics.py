@@ -79,14 +79,14 @@ class Measured:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, told: Mapping[str, object]) -> Measured:
+    def from_json(cls, record: Mapping[str, object]) -> Measured:
         """The inverse of `to_json`; what is missing is not known."""
-        wall_s = _number(told, "wall_s")
+        wall_s = _number(record, "wall_s")
         if wall_s is None:
             raise UserError("a measurement has no `wall_s`")
-        counts = {f.name: _number(told, f.name) for f in fields(cls) if not f.name.endswith("_s")}
+        counts = {f.name: _number(record, f.name) for f in fields(cls) if not f.name.endswith("_s")}
         whole = {name: None if count is None else int(count) for name, count in counts.items()}
-        return cls(wall_s=float(wall_s), cpu_s=_number(told, "cpu_s"), run_s=_number(told, "run_s"), **whole)
+        return cls(wall_s=float(wall_s), cpu_s=_number(record, "cpu_s"), run_s=_number(record, "run_s"), **whole)
 
 
 NOTHING = Measured(0.0, 0.0, 0.0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -100,8 +100,8 @@ def _sum(one: Number | None, other: Number | None) -> Number | None:
     return None if one is None or other is None else one + other
 
 
-def _number(told: Mapping[str, object], name: str) -> int | float | None:
-    match told.get(name):
+def _number(record: Mapping[str, object], name: str) -> int | float | None:
+    match record.get(name):
         case None:
             return None
         case int() | float() as number:

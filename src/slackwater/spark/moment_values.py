@@ -29,9 +29,9 @@ def check_no_text_is_a_moment(session: SparkSession, text: str, file: str | None
     """Refuses a text such as 'now' where Spark converts it to a date or timestamp, each time to another one."""
     if not has_a_moment_as_text(text):
         return
-    found = _AS_MOMENT.search(plans_of(session, text, file)[1])
-    if found is not None:
-        word = found[1] or found[2]
+    conversion = _AS_MOMENT.search(plans_of(session, text, file)[1])
+    if conversion is not None:
+        word = conversion[1] or conversion[2]
         raise UnsupportedError(
             f"'{word}' is converted to a date or timestamp, whose value is that of the moment",
             place=Place(file),

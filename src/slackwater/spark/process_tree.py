@@ -85,8 +85,8 @@ def _children(pid: int) -> Iterator[int]:
     A JVM has a hundred threads and more, and a run reads this some twenty times: hence the plain calls of the system.
     """
     threads = f"{PROCESSES}/{pid}/task"
-    with suppress(OSError), os.scandir(threads) as found:  # it may have just ended
-        for thread in found:
+    with suppress(OSError), os.scandir(threads) as entries:  # it may have just ended
+        for thread in entries:
             yield from map(int, _text(f"{threads}/{thread.name}/children").split())
 
 

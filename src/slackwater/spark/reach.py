@@ -43,11 +43,11 @@ def _check_relations(frame: DataFrame, text: str, sources: Iterable[str], file: 
             raise UnsupportedError(message, place=Place(file), hint=hint)
         return
     parsed, resolved = plans
-    known = {name.lower() for name in sources}
-    named = known | {name for names in _WITH_NAMES.findall(parsed) for name in names.lower().split(", ")}
-    for name in (found.replace(", ", ".") for found in _RELATION.findall(parsed)):
+    tables = {name.lower() for name in sources}
+    named = tables | {name for names in _WITH_NAMES.findall(parsed) for name in names.lower().split(", ")}
+    for name in (parts.replace(", ", ".") for parts in _RELATION.findall(parsed)):
         if name.lower() not in named:
-            raise undeclared(name, known, Place(file))
+            raise undeclared(name, tables, Place(file))
     if variable := _VARIABLE.search(resolved):
         message = f"the query reads the variable `{variable[1]}` of the session, which no run pins"
         raise UnsupportedError(message, place=Place(file), hint="write the value itself")

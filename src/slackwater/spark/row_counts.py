@@ -31,8 +31,8 @@ def rows_by_file(
     read = [f"max(xxhash64(to_json(struct(*)))) AS {WHOLE_ROW}"] if whole_rows else []
     select = ", ".join([f"input_file_name() AS {FILE}", *counts, *read])
     try:
-        found = session.sql(f"SELECT {select} FROM {quoted_name(view)} GROUP BY {FILE}").collect()
+        rows = session.sql(f"SELECT {select} FROM {quoted_name(view)} GROUP BY {FILE}").collect()
     except (PySparkException, Py4JError) as error:
         raise our_error(error) from None
     width = 1 + len(counts)
-    return {unquote(urlsplit(row[0]).path): tuple(int(count) for count in row[1:width]) for row in found}
+    return {unquote(urlsplit(row[0]).path): tuple(int(count) for count in row[1:width]) for row in rows}

@@ -110,8 +110,8 @@ def _connected(url: str, conf: Mapping[str, str]) -> SparkSession:
             session.conf.set(key, value)
         except PySparkException as error:
             hint = "what is fixed when Spark starts belongs to the server's own settings"
-            told = without_secrets(f"{url} does not take `{key}: {value}`: {_first_line(error)}", conf)
-            raise UserError(told, hint=hint) from None
+            message = without_secrets(f"{url} does not take `{key}: {value}`: {_first_line(error)}", conf)
+            raise UserError(message, hint=hint) from None
     return session
 
 

@@ -51,13 +51,13 @@ def settings_of_results(session: Session) -> dict[str, str]:
     """
     explicit = _explicit(session)
     time_zone = setting(session, TIME_ZONE)  # by default the JVM's, which may change
-    known = _KNOWN.get(session)
-    if known is None or known[0] != explicit:
+    entry = _KNOWN.get(session)
+    if entry is None or entry[0] != explicit:
         legacy = sorted(key for key in explicit if key.startswith(LEGACY))
-        found = {key: setting(session, key) for key in (*BY_NAME, *legacy)}
-        known = explicit, {key: value for key, value in found.items() if value != UNSET}
-        _KNOWN[session] = known
-    return {**known[1], TIME_ZONE: time_zone}
+        values = {key: setting(session, key) for key in (*BY_NAME, *legacy)}
+        entry = explicit, {key: value for key, value in values.items() if value != UNSET}
+        _KNOWN[session] = entry
+    return {**entry[1], TIME_ZONE: time_zone}
 
 
 _KNOWN: WeakKeyDictionary[Session, tuple[dict[str, str], dict[str, str]]] = WeakKeyDictionary()

@@ -93,7 +93,7 @@ class _Cause:
 
 def _run_error(causes: list[_Cause]) -> RunError:
     """The first cause, from the outermost inwards, that tells what went wrong; and the root, where it adds to that."""
-    if stale := next((found for cause in causes if (found := _STALE.search(cause.message))), None):
+    if stale := next((match for cause in causes if (match := _STALE.search(cause.message))), None):
         return _stale_checksums(stale["directory"], stale["name"])
     file = next((cause.file for cause in causes if cause.file), None)
     telling = [cause.message for cause in causes if not _WRAPPING.match(cause.message)]
@@ -144,8 +144,8 @@ def _readable(message: str, lines: int = _MOST_LINES) -> str:
     if _PYTHON in message:
         # The last line that Python wrote is the exception itself.
         return _NOISE.split(message)[0].strip().splitlines()[-1].strip()
-    told = _NOISE.split(message.strip())[0].splitlines()
-    return " ".join(line.strip() for line in told[:lines]).strip()
+    parts = _NOISE.split(message.strip())[0].splitlines()
+    return " ".join(line.strip() for line in parts[:lines]).strip()
 
 
 Started = Callable[[Task], None]

@@ -116,8 +116,8 @@ class QueryBinder:
             names = cte.alias_column_names
             if names:
                 if len(names) != len(bound.named):
-                    found = counted(len(bound.named), "column")
-                    raise self.context.wrong(f"{counted(len(names), 'name')} for {found}", cte)
+                    columns = counted(len(bound.named), "column")
+                    raise self.context.wrong(f"{counted(len(names), 'name')} for {columns}", cte)
                 bound = Bound(bound.relation, tuple(zip(names, bound.columns, strict=True)))
             inner.ctes[cte.alias.lower()] = bound
         bare = tree.copy()
@@ -135,8 +135,8 @@ class QueryBinder:
         width = len(branches[0].named)
         for side, branch in zip(sides, branches, strict=True):
             if len(branch.named) != width:
-                found = counted(len(branch.named), "column")
-                raise self.context.wrong(f"{tree.key.upper()} of {counted(width, 'column')} with {found}", side)
+                columns = counted(len(branch.named), "column")
+                raise self.context.wrong(f"{tree.key.upper()} of {counted(width, 'column')} with {columns}", side)
         branches = self._with_common_types(branches)
         distinct = tree.args.get("distinct") is not False
         if isinstance(tree, exp.Union):

@@ -93,8 +93,8 @@ class FromBinder:
     def _scan(self, node: exp.Table, name: str) -> Bound:
         schema = self.context.catalog.find(name)
         if schema is None:
-            known = [table.name for table in self.context.catalog]
-            raise self.context.wrong(f"no table `{name}`", node, did_you_mean(name, known))
+            names = [table.name for table in self.context.catalog]
+            raise self.context.wrong(f"no table `{name}`", node, did_you_mean(name, names))
         columns = tuple(self.context.factory.new(f.name, f.type) for f in schema.fields)
         return Bound(Scan(schema, columns), tuple(zip(schema.column_names(), columns, strict=True)))
 
@@ -113,8 +113,8 @@ class FromBinder:
         if not names:
             return list(bound.named)
         if len(names) != len(bound.named):
-            found = counted(len(bound.named), "column")
-            raise self.context.wrong(f"{counted(len(names), 'name')} for {found}", node)
+            columns = counted(len(bound.named), "column")
+            raise self.context.wrong(f"{counted(len(names), 'name')} for {columns}", node)
         return list(zip(names, bound.columns, strict=True))
 
     # --- joins -----------------------------------------------------------------------------------------------------
@@ -131,8 +131,8 @@ class FromBinder:
         kind, swapped = self._kind(node)
         using = [c.name for c in node.args.get("using") or []]
         if node.method.upper() == "NATURAL":
-            known = {name.lower() for name, _ in right_visible}
-            using = [name for name, _ in left_scope.visible if name.lower() in known]
+            right_names = {name.lower() for name, _ in right_visible}
+            using = [name for name, _ in left_scope.visible if name.lower() in right_names]
         condition, on = TRUE, node.args.get("on")
         filtered_above = on is not None and kind is JoinKind.INNER and on.find(exp.Query)
         if using:
@@ -173,14 +173,14 @@ class FromBinder:
 
     def _using(self, node: exp.Join, names: list[str], left: Scope, right: list[Named]) -> Scalar:
         def pick(columns: list[Named], name: str, side: str) -> Column:
-            found = {c for n, c in columns if n.lower() == name.lower()}
-            if len(found) != 1:
-                known = [n for n, _ in columns]
-                problem = "is ambiguous" if found else "does not exist"
+            matches = {c for n, c in columns if n.lower() == name.lower()}
+            if len(matches) != 1:
+                choices = [n for n, _ in columns]
+                problem = "is ambiguous" if matches else "does not exist"
                 written = next((c for c in node.args.get("using") or [] if c.name == name), node)
                 what = f"USING column `{name}` {problem} on the {side} side"
-                raise self.context.wrong(what, written, did_you_mean(name, known))
-            return found.pop()
+                raise self.context.wrong(what, written, did_you_mean(name, choices))
+            return matches.pop()
 
         return conjunction(
             equality(reference(pick(left.visible, n, "left")), reference(pick(right, n, "right"))) for n in names

@@ -221,7 +221,7 @@ class Groups:
     def _arguments(self, function: exp.Expr, ordered: list[exp.Ordered]) -> tuple[list[exp.Expr], bool]:
         """The written arguments, and whether they are DISTINCT; an ORDER BY among them joins `ordered`."""
         context, distinct = self.bench.context, False
-        pending, found = arguments_of(function), list[exp.Expr]()
+        pending, arguments = arguments_of(function), list[exp.Expr]()
         while pending:
             argument = pending.pop(0)
             match argument:
@@ -229,17 +229,17 @@ class Groups:
                     distinct = True
                     pending = [*argument.expressions, *pending]
                 case exp.Order() if isinstance(argument.this, exp.Expr):
-                    found.append(argument.this)
+                    arguments.append(argument.this)
                     ordered += argument.expressions
                 case exp.Star() if distinct:
-                    found += [leaf(column) for _, column in self.bench.scope.visible]
+                    arguments += [leaf(column) for _, column in self.bench.scope.visible]
                 case exp.Star():
                     pass
                 case exp.Column() if isinstance(argument.this, exp.Star):
                     raise context.refuse(f"{function_name(function)}({argument.sql('spark')})", function)
                 case _:
-                    found.append(argument)
-        return found, distinct
+                    arguments.append(argument)
+        return arguments, distinct
 
     def _below(self, tree: exp.Expr) -> Scalar:
         return self.bench.scalar(self.bench.without_subqueries(tree))
@@ -277,9 +277,9 @@ class Groups:
             if isinstance(node, exp.Window):
                 return with_parts(node, lambda part: before_over(part) if part is node.this else visit(part))
             if isinstance(node, exp.Column):
-                known = self.bench.column(node)
-                if known is not None and known not in self.bench.relation.columns and not self._is_outer(known):
-                    raise self._ungrouped(known)
+                source = self.bench.column(node)
+                if source is not None and source not in self.bench.relation.columns and not self._is_outer(source):
+                    raise self._ungrouped(source)
                 return node.copy()
             return with_parts(node, visit)
 

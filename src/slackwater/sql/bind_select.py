@@ -192,4 +192,4 @@ class SelectBinder:
 
 
 def _made(scalar: Scalar, made: list[tuple[Column, Scalar]]) -> Column | None:
-    return next((column for column, known in made if known == scalar), None)
+    return next((column for column, value in made if value == scalar), None)

@@ -20,11 +20,11 @@ class SelectItem:
 
 def arguments_of(function: exp.Expr) -> list[exp.Expr]:
     """A call's arguments in the order they are written."""
-    found: list[exp.Expr] = []
+    arguments: list[exp.Expr] = []
     for key in function.arg_types:
         value = function.args.get(key)
-        found += [v for v in (value if isinstance(value, list) else [value]) if isinstance(v, exp.Expr)]
-    return found
+        arguments += [v for v in (value if isinstance(value, list) else [value]) if isinstance(v, exp.Expr)]
+    return arguments
 
 
 def ordinal(node: exp.Expr) -> int | None:

@@ -22,8 +22,8 @@ _TEXT, _TIME, _NUMBER = "STRING", "TIME", "BIGINT"
 
 def _of_days(kind: str, now: str) -> dict[str, tuple[str, str]]:
     """A typed literal of each word: a day as a date, or the midnight that it begins with."""
-    found = {f"{kind} '{word}'": f"date_add(current_date(), {days})" for word, days in DAYS.items()}
-    return {name: (kind, f"CAST({now if 'now' in name else day} AS {kind})") for name, day in found.items()}
+    texts = {f"{kind} '{word}'": f"date_add(current_date(), {days})" for word, days in DAYS.items()}
+    return {name: (kind, f"CAST({now if 'now' in name else day} AS {kind})") for name, day in texts.items()}
 
 
 VALUES: Final[Mapping[str, tuple[str, str]]] = {
@@ -72,7 +72,7 @@ def _literal(kind: str, text: str) -> str:
 def literals_at(moment: datetime) -> dict[str, str]:
     """The values of a moment in UTC, of a session with Spark's defaults."""
     now = moment.astimezone(UTC)
-    found = {
+    values = {
         "current_catalog": "spark_catalog",
         "current_path": "system.builtin,system.session,spark_catalog.default",
         "current_schema": "default",
@@ -81,8 +81,8 @@ def literals_at(moment: datetime) -> dict[str, str]:
         "unix_timestamp": str((now - _EPOCH) // timedelta(seconds=1)),
     }
     for name, (kind, _) in VALUES.items():
-        found.setdefault(name, _printed(kind, _day(now, name)))
-    return literals(found)
+        values.setdefault(name, _printed(kind, _day(now, name)))
+    return literals(values)
 
 
 def _day(now: datetime, name: str) -> datetime:

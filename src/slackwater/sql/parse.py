@@ -76,7 +76,7 @@ class _Places:
     def __init__(self, text: str, file: str | None) -> None:
         self.text = text
         self.file = file
-        self._line_starts = [0, *(found.end() for found in re.finditer(r"\r\n|\n|\r", text))]
+        self._line_starts = [0, *(newline.end() for newline in re.finditer(r"\r\n|\n|\r", text))]
 
     def at(self, offset: int) -> Place:
         line = bisect_right(self._line_starts, offset)

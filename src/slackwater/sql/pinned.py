@@ -63,12 +63,12 @@ def pinned_calls(
     tokens = tokens_of(text)
     if tokens is None:
         return ()
-    found = [*_calls(text, tokens, file), *_typed_literals(text, tokens, file)]
+    calls = [*_calls(text, tokens, file), *_typed_literals(text, tokens, file)]
     bare = [token for n, token in enumerate(tokens) if _may_be_bare(tokens, n)]
     if bare:
         called = _called_bare(text, tokens, bare, catalog, file, aggregates)
-        found += [PinnedCall(PINNED[_word(token)], token.start, token.end + 1) for token in called]
-    return tuple(sorted(found, key=lambda call: call.start))
+        calls += [PinnedCall(PINNED[_word(token)], token.start, token.end + 1) for token in called]
+    return tuple(sorted(calls, key=lambda call: call.start))
 
 
 def with_values(calls: Iterable[PinnedCall], values: Mapping[str, str]) -> tuple[Replaced, ...]:

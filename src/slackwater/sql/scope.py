@@ -75,8 +75,8 @@ class Aliases:
     def of(named: Iterable[tuple[str, exp.Expr]]) -> Aliases:
         trees: dict[str, tuple[exp.Expr, ...]] = {}
         for name, tree in named:
-            known = trees.get(name.lower(), ())
-            trees[name.lower()] = known if tree in known else (*known, tree)
+            others = trees.get(name.lower(), ())
+            trees[name.lower()] = others if tree in others else (*others, tree)
         return Aliases(trees)
 
     def without(self, names: Collection[str]) -> Aliases:
@@ -119,10 +119,10 @@ class Resolver:
 
     def _alias(self, aliases: Aliases, parts: list[str], node: exp.Column) -> exp.Expr | None:
         """An alias by its bare name, or a field of what it stands for."""
-        found = aliases.trees.get(parts[0].lower(), ())
-        if len(found) > 1:
+        matches = aliases.trees.get(parts[0].lower(), ())
+        if len(matches) > 1:
             raise self._ambiguous(parts[0], node)
-        return with_fields(found[0].copy(), parts[1:]) if found else None
+        return with_fields(matches[0].copy(), parts[1:]) if matches else None
 
     def _in_scope(self, scope: Scope, parts: list[str], node: exp.Column) -> exp.Expr | None:
         """Tries the longest qualifier first: `alias.column.field…`, then `column.field…`."""
@@ -136,10 +136,10 @@ class Resolver:
         return None
 
     def _pick(self, columns: list[Named], name: str, node: exp.Column) -> Column | None:
-        found = {column for known, column in columns if known.lower() == name.lower()}
-        if len(found) > 1:
+        matches = {column for other, column in columns if other.lower() == name.lower()}
+        if len(matches) > 1:
             raise self._ambiguous(name, node)
-        return found.pop() if found else None
+        return matches.pop() if matches else None
 
     def _must_have_fields(self, column: Column, path: list[str], node: exp.Column) -> None:
         owner, kind = column.name, column.type
@@ -153,7 +153,7 @@ class Resolver:
         owners = [
             alias
             for alias, named in self.scope.by_alias.items()
-            if sum(known.lower() == name.lower() for known, _ in named) == 1
+            if sum(other.lower() == name.lower() for other, _ in named) == 1
         ]
         hint = "write " + " or ".join(f"`{owner}.{name}`" for owner in owners) if owners else "give them other names"
         return BindError(f"column `{name}` is ambiguous", place=place_of(node, self.file), hint=hint)
@@ -168,8 +168,8 @@ class Resolver:
             else:
                 message, hint = f"`{qualifier}` has no column `{name}`", did_you_mean(name, (n for n, _ in source))
             return BindError(message, place=place, hint=hint)
-        known = [*(name for name, _ in self.scope.visible), *self.aliases_first.trees, *self.aliases_last.trees]
-        return BindError(f"no column `{parts[0]}`", place=place, hint=did_you_mean(parts[0], known))
+        names = [*(name for name, _ in self.scope.visible), *self.aliases_first.trees, *self.aliases_last.trees]
+        return BindError(f"no column `{parts[0]}`", place=place, hint=did_you_mean(parts[0], names))
 
 
 def leaf(column: Column) -> exp.Column:

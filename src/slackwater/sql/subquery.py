@@ -136,8 +136,8 @@ class SubqueryLowering:
         return with_parts(tree, lambda part: self.values(part, as_filter=through))
 
     def _scalar(self, number: str, node: exp.Expr) -> Scalar:
-        if found := self._found(node, as_filter=False):
-            return found
+        if scalar := self._found(node, as_filter=False):
+            return scalar
         right = self.bind_query(number)
         if len(right.named) != 1:
             raise self.context.wrong(f"a sub-query used as a value has {len(right.named)} columns, not one", node)
@@ -148,13 +148,13 @@ class SubqueryLowering:
         return self._place(node, reference(result), as_filter=False)
 
     def _mark(self, quantified: Quantified, node: exp.Expr, *, as_filter: bool) -> Scalar:
-        if found := self._found(node, as_filter=as_filter):
-            return found
+        if scalar := self._found(node, as_filter=as_filter):
+            return scalar
         operands, right = self._operands(quantified), self.bind_query(quantified.query)
-        known = self._always_known(operands, right) or (as_filter and not quantified.negated)
+        is_known = self._always_known(operands, right) or (as_filter and not quantified.negated)
         holds = self._exists(right, self._test(quantified, operands, right, node))
         answer = holds
-        if not known:
+        if not is_known:
             again = self.context.renamed(right)
             unknown = self._exists(again, is_null(self._test(quantified, operands, again, node)))
             answer = case_when(holds, TRUE, case_when(unknown, NULL, FALSE))
@@ -162,8 +162,8 @@ class SubqueryLowering:
 
     def _found(self, node: exp.Expr, *, as_filter: bool) -> Scalar | None:
         """What was placed for the node, if it is still at hand: an Aggregate does not let it through."""
-        found = self.placed.get((node, as_filter))
-        return found if found is not None and found.columns <= set(self.relation.columns) else None
+        scalar = self.placed.get((node, as_filter))
+        return scalar if scalar is not None and scalar.columns <= set(self.relation.columns) else None
 
     def _place(self, node: exp.Expr, answer: Scalar, *, as_filter: bool) -> Scalar:
         self.placed[node.copy(), as_filter] = answer

@@ -68,17 +68,17 @@ def text_with_replaced(text: str, parts: Sequence[Replaced]) -> str:
 def with_replaced(tokens: Sequence[Token], parts: Sequence[Replaced]) -> list[Token]:
     """The tokens with parts of their text replaced; what is new has the place of what it stands for."""
     starting = {part.start: part for part in parts}
-    found: list[Token] = []
+    result: list[Token] = []
     end = 0
     for token in tokens:
         if token.start < end:
             continue
         if (part := starting.get(token.start)) is None:
-            found.append(token)
+            result.append(token)
         else:
-            found += _placed(part, token)
+            result += _placed(part, token)
             end = part.end
-    return found
+    return result
 
 
 def _placed(part: Replaced, at: Token) -> Iterator[Token]:

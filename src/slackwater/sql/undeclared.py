@@ -25,12 +25,12 @@ def check_declared(text: str, sources: Iterable[str], file: str | None = None) -
         statement = parse(text, file)
     except UserError:
         return
-    known = {name.lower() for name in sources}
-    named = known | {cte.alias.lower() for cte in statement.find_all(exp.CTE)}
+    tables = {name.lower() for name in sources}
+    named = tables | {cte.alias.lower() for cte in statement.find_all(exp.CTE)}
     for table in statement.find_all(exp.Table, bfs=False):
         name = ".".join(part.name for part in table.parts)
         if isinstance(table.this, exp.Identifier) and name.lower() not in named:
-            raise undeclared(name, known, place_of(table, file))
+            raise undeclared(name, tables, place_of(table, file))
 
 
 def undeclared(name: str, sources: Iterable[str], place: Place) -> BindError:

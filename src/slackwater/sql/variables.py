@@ -17,10 +17,10 @@ _VARIABLE = re.compile(r"\$\{[^}\s]*\}?")
 def check_no_variables(text: str, file: str | None) -> None:
     """Refuses a query with `${x}` outside of comments."""
     for token in tokens_of(text) or ():
-        if found := _VARIABLE.search(written(text, token)):
-            before = text[: token.start + found.start()]
+        if variable := _VARIABLE.search(written(text, token)):
+            before = text[: token.start + variable.start()]
             raise UnsupportedError(
-                f"`{found[0]}` is not replaced by a value",
+                f"`{variable[0]}` is not replaced by a value",
                 place=Place(file, before.count("\n") + 1, len(before) - before.rfind("\n")),
                 hint=r"write the value itself, or '\u0024{' where these letters are meant",
             )

@@ -118,10 +118,10 @@ class Workbench:
         if star.args.get("replace") or star.args.get("rename"):
             raise self.context.refuse("* REPLACE", node)
         dropped = {e.name.lower(): e for e in star.args.get("except_") or []}
-        known = [item.name.lower() for item in items]
+        names = [item.name.lower() for item in items]
         for name, written in dropped.items():
-            if name not in known:
-                raise self.context.wrong(f"EXCEPT names no column `{name}`", written, did_you_mean(name, known))
+            if name not in names:
+                raise self.context.wrong(f"EXCEPT names no column `{name}`", written, did_you_mean(name, names))
         return [item for item in items if item.name.lower() not in dropped]
 
     def _fields(self, path: list[str], node: exp.Expr) -> list[SelectItem]:
@@ -185,24 +185,24 @@ class Workbench:
 
     def scalar(self, tree: exp.Expr, over: Relation | None = None) -> Scalar:
         """A resolved tree without sub-queries as a scalar over the relation."""
-        known = self._known | {str(c.id): c for c in (over or self.relation).columns}
-        return Scalar.of(self._typed(tree.copy(), known), known.values())
+        columns = self._known | {str(c.id): c for c in (over or self.relation).columns}
+        return Scalar.of(self._typed(tree.copy(), columns), columns.values())
 
-    def _typed(self, tree: exp.Expr, known: Mapping[str, Column]) -> exp.Expr:
+    def _typed(self, tree: exp.Expr, columns: Mapping[str, Column]) -> exp.Expr:
         """The tree with the types written down that only Spark knows."""
         if self.context.ask is None:
             return tree
-        return with_types(tree, {name: column.type for name, column in known.items()}, self.context.ask)
+        return with_types(tree, {name: column.type for name, column in columns.items()}, self.context.ask)
 
     def call(self, tree: exp.Expr) -> Scalar:
         """A resolved call that is no value by itself: of a generator, or before OVER."""
-        known = self._known | {str(c.id): c for c in self.relation.columns}
-        return Scalar.of(with_parts(tree, lambda part: self._typed(part, known)), known.values())
+        columns = self._known | {str(c.id): c for c in self.relation.columns}
+        return Scalar.of(with_parts(tree, lambda part: self._typed(part, columns)), columns.values())
 
     def type_of(self, tree: exp.Expr) -> Type:
         kinds = {name: column.type for name, column in self._known.items()}
-        found = type_of(tree, kinds)
-        return found if found.is_known or self.context.ask is None else asked_type(tree, kinds, self.context.ask)
+        kind = type_of(tree, kinds)
+        return kind if kind.is_known or self.context.ask is None else asked_type(tree, kinds, self.context.ask)
 
     def plain_scalar(self, tree: exp.Expr, where: str) -> Scalar:
         """A written tree as a scalar, in a clause that takes nothing more."""
@@ -231,8 +231,8 @@ class Workbench:
         scalar = self.scalar(self.without_subqueries(tree))
         if scalar.column and scalar.column in self.relation.columns:
             return scalar.column
-        for column, known in computed.items():
-            if known == scalar:
+        for column, other in computed.items():
+            if other == scalar:
                 return column
         column = self.context.factory.new(name, scalar.type)
         computed[column] = scalar

@@ -119,7 +119,7 @@ class Counting:
         shares = (1.0, 1.0) if self.full else (_share(MOST_SEEN, rows), _share(MOST_SAMPLED, rows))
         rates = SampleRates(*shares, one_in(rows), self._keys(source))
         run_statement(self.session(), source.counted_view(VIEW, pins))
-        values = count_columns(self.session(), VIEW, used, rates, feed=source.is_feed, known=footers.keys())
+        values = count_columns(self.session(), VIEW, used, rates, feed=source.is_feed, in_footers=footers.keys())
         return Batch(
             files=tuple(pins),
             counted=this_moment(),
