@@ -90,11 +90,11 @@ def counted(number: int, noun: str) -> str:
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     """A hint that names the nearest candidates, or all of them when there are few."""
-    known = sorted(set(candidates))
-    if not known:
+    names = sorted(set(candidates))
+    if not names:
         return None
-    close = get_close_matches(name.lower(), known, n=3, cutoff=0.6)
+    close = get_close_matches(name.lower(), names, n=3, cutoff=0.6)
     if close:
         return "did you mean " + " or ".join(f"`{c}`" for c in close) + "?"
-    shown = ", ".join(f"`{c}`" for c in known[:12])
-    return f"there is {shown}" + (f" and {len(known) - 12} more" if len(known) > 12 else "")
+    shown = ", ".join(f"`{c}`" for c in names[:12])
+    return f"there is {shown}" + (f" and {len(names) - 12} more" if len(names) > 12 else "")

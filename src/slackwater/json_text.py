@@ -32,12 +32,12 @@ def read_json(text: str, file: str) -> object:
 def _too_deep(text: str) -> int | None:
     """Where brackets lie within more brackets than we go into."""
     depth = 0
-    for found in _BRACKET_OR_TEXT.finditer(text):
-        if found[0] in "[{":
+    for token in _BRACKET_OR_TEXT.finditer(text):
+        if token[0] in "[{":
             depth += 1
             if depth > DEEPEST:
-                return found.start()
-        elif found[0] in "]}":
+                return token.start()
+        elif token[0] in "]}":
             depth -= 1
     return None
 

@@ -149,9 +149,9 @@ def _run_status(config: JobConfig, cycle: Cycle | None, run: int, timeline: Time
 
 
 def _waiting(config: JobConfig, cycle: Cycle | None) -> dict[str, int]:
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for name, source in config.sources.items():
         if source.path is not None:
-            known = known_files(cycle, name) if cycle is not None else []
-            found[name] = len(arrived(listed(source.path), known))
-    return found
+            files = known_files(cycle, name) if cycle is not None else []
+            counts[name] = len(arrived(listed(source.path), files))
+    return counts

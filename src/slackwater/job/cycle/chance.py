@@ -35,15 +35,15 @@ class Chance:
 
     @cached_property
     def _by_node(self) -> dict[int, Columns]:
-        found: dict[int, Columns] = {}
+        by_node: dict[int, Columns] = {}
         for node in self.relation.walk():
-            found[id(node)] = self._decided(node, [found[id(each)] for each in node.inputs])
-        return found
+            by_node[id(node)] = self._decided(node, [by_node[id(each)] for each in node.inputs])
+        return by_node
 
     def _decided(self, node: Relation, below: Sequence[Columns]) -> Columns:
         """The columns of a node that are up to chance, given those of its inputs."""
-        found = unstable_columns(node, below, rounding=False)
-        return found - _only_values(node) if self._has_guards and not any(below) else found
+        columns = unstable_columns(node, below, rounding=False)
+        return columns - _only_values(node) if self._has_guards and not any(below) else columns
 
     @cached_property
     def _has_guards(self) -> bool:

@@ -107,8 +107,8 @@ class CyclePlanner:
 
         Where the last cycle has relied on it, it need only be cheaper than a full recompute: one plan less is made.
         """
-        known = learned_assumptions(self.config, self.store) if self.statistics.given is None else ()
-        learned = [each for each in known if each.reference not in problem.sources[each.source].assumed]
+        assumptions = learned_assumptions(self.config, self.store) if self.statistics.given is None else ()
+        learned = [each for each in assumptions if each.reference not in problem.sources[each.source].assumed]
         if not learned or not bound[0] or self.config.refresh is Refresh.FULL:
             return self._planned(problem, bound), problem
         sources = assuming(problem.sources, [(each.source, each.reference) for each in learned])

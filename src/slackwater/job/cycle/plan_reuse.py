@@ -67,8 +67,8 @@ class PlanReuse:
     def _still_assumed(self, record: CycleRecord) -> bool:
         if not record.assumed:
             return True
-        known = {(each.source, each.reference) for each in learned_assumptions(self.config, self.store)}
-        return self.config.assume is Assume.LEARNED and known.issuperset(record.assumptions)
+        assumptions = {(each.source, each.reference) for each in learned_assumptions(self.config, self.store)}
+        return self.config.assume is Assume.LEARNED and assumptions.issuperset(record.assumptions)
 
 
 def _is_young(record: CycleRecord) -> bool:

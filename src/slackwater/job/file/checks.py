@@ -265,4 +265,4 @@ def _spark(job: JobConfig) -> Iterator[Wrong]:
 
 
 def _directories(job: JobConfig) -> Iterator[Wrong]:
-    return (Wrong(found.location, found.message, APART) for found in overlaps(job))
+    return (Wrong(overlap.location, overlap.message, APART) for overlap in overlaps(job))

@@ -145,9 +145,9 @@ def _mistake(details: ErrorDetails, yaml: YamlFile) -> Mistake:
         *above, key = location
         name = f" in `{_name(tuple(above))}`" if above else ""
         return Mistake(yaml.place(tuple(above)), f"`{key}` is missing{name}", _example(str(key)))
-    known = yaml.known(location)
-    name, place = _name(known), yaml.place(known)
-    found: object = details["input"]
+    part = yaml.nearest(location)
+    name, place = _name(part), yaml.place(part)
+    value: object = details["input"]
     context = details.get("ctx", {})
     refused: object = context.get("error")
     if isinstance(refused, Refused):
@@ -156,34 +156,34 @@ def _mistake(details: ErrorDetails, yaml: YamlFile) -> Mistake:
             f"`{name}` {refused.message}" if _continues(refused) else f"`{name}`: {refused.message}",
             refused.hint,
         )
-    last = str(known[-1]) if known else ""
+    last = str(part[-1]) if part else ""
     if kind == "enum":
         choices = [str(choice.value) for choice in CHOICES[last]]
-        message = f"`{name}` cannot be {shown(found)}"
-        return Mistake(place, message, _choice(str(found), choices))
-    if found is None:
+        message = f"`{name}` cannot be {shown(value)}"
+        return Mistake(place, message, _choice(str(value), choices))
+    if value is None:
         return Mistake(place, f"`{name}` has no value", _example(last))
     if kind == "string_pattern_mismatch":
         hint = "use at most 100 letters, digits, `_`, `-` and `.`; the name is used for files"
-        return Mistake(place, f"`{name}` cannot be {shown(found)}", hint)
+        return Mistake(place, f"`{name}` cannot be {shown(value)}", hint)
     if kind in ("too_short", "string_too_short"):
         return Mistake(place, f"`{name}` is empty", _example(last))
     if kind in BOUNDS:
         words, bound = BOUNDS[kind]
-        return Mistake(place, f"`{name}` must be {words} {context.get(bound):g}, not {shown(found)}")
+        return Mistake(place, f"`{name}` must be {words} {context.get(bound):g}, not {shown(value)}")
     expected = described(kind.partition("_")[0])
-    return Mistake(place, f"`{name}` must be {expected}, not {shown(found)}", _example(last))
+    return Mistake(place, f"`{name}` must be {expected}, not {shown(value)}", _example(last))
 
 
 def _unknown_key(location: Location, yaml: YamlFile) -> Mistake:
     *above, key = location
     section = next(model for pattern, model in SECTIONS if _matches(pattern, tuple(above)))
-    known = keys_of(section)
+    keys = keys_of(section)
     other = OTHER_WORDS.get(str(key).lower())
-    hint = f"did you mean `{other}`?" if other in known else did_you_mean(str(key), known)
+    hint = f"did you mean `{other}`?" if other in keys else did_you_mean(str(key), keys)
     where = f" in `{_name(tuple(above))}`" if above else ""
     elsewhere = [_name(pattern) or "the top" for pattern, model in SECTIONS if key in keys_of(model)]
-    if elsewhere and other not in known and not get_close_matches(str(key), known):
+    if elsewhere and other not in keys and not get_close_matches(str(key), keys):
         hint = f"it belongs to {' or '.join(f'`{name}`' if name != 'the top' else name for name in elsewhere)}"
     return Mistake(yaml.place_of_key(location), f"unknown key `{key}`{where}", hint)
 
@@ -197,8 +197,8 @@ def _continues(refused: Refused) -> bool:
     return refused.message.partition(" ")[0] in ("is", "must", "cannot", "names", "has")
 
 
-def _choice(found: str, choices: list[str]) -> str:
-    close = get_close_matches(found.lower(), choices, n=1)
+def _choice(text: str, choices: list[str]) -> str:
+    close = get_close_matches(text.lower(), choices, n=1)
     others = ", ".join(f"`{choice}`" for choice in choices)
     return f"did you mean `{close[0]}`? There is {others}" if close else f"there is {others}"
 

@@ -96,8 +96,8 @@ class Arriving(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _bare(cls, told: object) -> object:
-        return told if isinstance(told, dict) else {"inserts": told}
+    def _bare(cls, value: object) -> object:
+        return value if isinstance(value, dict) else {"inserts": value}
 
     @property
     def amounts(self) -> tuple[Amount, Amount, Amount]:
@@ -256,10 +256,10 @@ class JobQuery:
         return f"query {self.name}" if self.name else None
 
 
-def _has_value(told: object) -> object:
-    if told is None:
+def _has_value(value: object) -> object:
+    if value is None:
         raise Refused("has no value", "e.g. `output: {path: out/revenue}`")
-    return told
+    return value
 
 
 class SparkConfig(Section):
@@ -378,13 +378,13 @@ class JobConfig(Section):
     @cached_property
     def queries(self) -> dict[str, JobQuery]:
         """The queries by name, in the order of the file."""
-        found = {
+        queries = {
             name: JobQuery(name, each.query, each.output, self.deliver if each.deliver is None else each.deliver)
             for name, each in self.several.items()
         }
         if self.query is not None and self.output is not None:
-            found[ONLY] = JobQuery(ONLY, self.query, self.output, self.deliver)
-        return found
+            queries[ONLY] = JobQuery(ONLY, self.query, self.output, self.deliver)
+        return queries
 
     @property
     def zone(self) -> tzinfo:

@@ -60,23 +60,23 @@ class Around:
 # -- paths -------------------------------------------------------------------------------------------------------------
 
 
-def _local_path(told: object, info: ValidationInfo[Around]) -> Path:
-    if isinstance(told, Path):
-        told = str(told)
-    if not isinstance(told, str) or not told.strip() or "\0" in told:
-        raise Refused(f"must be a path, not {shown(told)}")
-    if matched := _URI.fullmatch(told):
+def _local_path(value: object, info: ValidationInfo[Around]) -> Path:
+    if isinstance(value, Path):
+        value = str(value)
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise Refused(f"must be a path, not {shown(value)}")
+    if matched := _URI.fullmatch(value):
         scheme = matched["scheme"].lower()
         if scheme != "file":
             raise Refused(
-                f"is on `{scheme}`, but only local or mounted paths are supported: {told}",
+                f"is on `{scheme}`, but only local or mounted paths are supported: {value}",
                 "mount the storage, and give the path where it is mounted",
             )
-        told = "/" + matched["rest"]
+        value = "/" + matched["rest"]
     try:
-        path = Path(told).expanduser()
+        path = Path(value).expanduser()
     except RuntimeError:
-        raise Refused(f"is in the home directory of somebody who has none: {told}") from None
+        raise Refused(f"is in the home directory of somebody who has none: {value}") from None
     # Not resolved: a mount or a `current` link is to be followed at each run, not once.
     return Path(os.path.normpath(Around.of(info).directory / path))
 
@@ -98,14 +98,14 @@ class QueryText:
     file: Path | None = None
 
 
-def _query(told: object, info: ValidationInfo[Around]) -> QueryText:
-    if not isinstance(told, str) or not told.strip():
-        raise Refused(f"must be a file or the text of a query, not {shown(told)}", "e.g. `query: revenue.sql`")
-    if _INLINE.match(told):
-        return QueryText(told)
-    if "\n" in told.strip():
+def _query(value: object, info: ValidationInfo[Around]) -> QueryText:
+    if not isinstance(value, str) or not value.strip():
+        raise Refused(f"must be a file or the text of a query, not {shown(value)}", "e.g. `query: revenue.sql`")
+    if _INLINE.match(value):
+        return QueryText(value)
+    if "\n" in value.strip():
         raise Refused("is neither a file nor a query", "the text of a query begins with SELECT or WITH")
-    file = _local_path(told, info)
+    file = _local_path(value, info)
     try:
         text = file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -145,21 +145,21 @@ class Amount:
         return self.number / 100 * total if self.percent else self.number
 
 
-def _amount(told: object) -> Amount:
-    if isinstance(told, Amount):
-        return told
-    if isinstance(told, str) and (matched := _PERCENT.fullmatch(told.strip())):
+def _amount(value: object) -> Amount:
+    if isinstance(value, Amount):
+        return value
+    if isinstance(value, str) and (matched := _PERCENT.fullmatch(value.strip())):
         return Amount(float(matched["number"]), percent=True)
-    if isinstance(told, bool) or not isinstance(told, (int, float)):
-        raise Refused(f"must be a percentage or a number of rows, not {shown(told)}", "e.g. 60% or 7000000")
-    if not told <= MOST_ROWS:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise Refused(f"must be a percentage or a number of rows, not {shown(value)}", "e.g. 60% or 7000000")
+    if not value <= MOST_ROWS:
         raise Refused(f"cannot be more than {MOST_ROWS:.0e} rows")
-    if told < 0:
-        raise Refused(f"cannot be {told:g} rows")
-    if told != int(told):
-        share = f"did you mean {told * 100:g}%?" if told < 1 else "rows are whole"
-        raise Refused(f"cannot be {told:g} rows", share)
-    return Amount(float(told))
+    if value < 0:
+        raise Refused(f"cannot be {value:g} rows")
+    if value != int(value):
+        share = f"did you mean {value * 100:g}%?" if value < 1 else "rows are whole"
+        raise Refused(f"cannot be {value:g} rows", share)
+    return Amount(float(value))
 
 
 _ROWS: Final = {"type": "integer", "minimum": 0}
@@ -175,16 +175,16 @@ AMOUNTS_SCHEMA: Final = WithJsonSchema({"anyOf": [_ROWS, _SHARE, _CHANGES]}, mod
 """A bare amount, or one for each kind of change."""
 
 
-def _share(told: object) -> float | None:
-    if told is None:
+def _share(value: object) -> float | None:
+    if value is None:
         return None
-    matched = _PERCENT.fullmatch(told.strip()) if isinstance(told, str) else None
+    matched = _PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
     if matched is None:
-        near = isinstance(told, (int, float)) and not isinstance(told, bool) and 0 < told <= 1
-        hint = f"did you mean {100 * float(str(told)):g}%?" if near else "e.g. 1%"
-        raise Refused(f"must be a percentage, not {shown(told)}", hint)
+        near = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= 1
+        hint = f"did you mean {100 * float(str(value)):g}%?" if near else "e.g. 1%"
+        raise Refused(f"must be a percentage, not {shown(value)}", hint)
     if not 0 < float(matched["number"]) <= 100:
-        raise Refused(f"must be above 0 and at most 100 percent, not {shown(told)}", "e.g. 1%")
+        raise Refused(f"must be above 0 and at most 100 percent, not {shown(value)}", "e.g. 1%")
     return float(matched["number"]) / 100
 
 
@@ -192,16 +192,16 @@ Share: TypeAlias = Annotated[float | None, PlainValidator(_share), WithJsonSchem
 """A part of something, written as a percentage."""
 
 
-def _whole(told: object) -> object:
-    if isinstance(told, (str, bool)):
-        raise Refused(f"must be a whole number, not {shown(told)}", "e.g. 7000000 or 7_000_000")
-    return told
+def _whole(value: object) -> object:
+    if isinstance(value, (str, bool)):
+        raise Refused(f"must be a whole number, not {shown(value)}", "e.g. 7000000 or 7_000_000")
+    return value
 
 
-def _number(told: object) -> object:
-    if isinstance(told, (str, bool)):
-        raise Refused(f"must be a number, not {shown(told)}", "e.g. 0.25")
-    return told
+def _number(value: object) -> object:
+    if isinstance(value, (str, bool)):
+        raise Refused(f"must be a number, not {shown(value)}", "e.g. 0.25")
+    return value
 
 
 # The bound comes first, so that it stands in the JSON schema; values pass the function before it.
@@ -218,14 +218,14 @@ class Replanning(StrEnum):
     NEVER = "never"
 
 
-def _replanning(told: object) -> Replanning | float:
-    if told is None or told == Replanning.NEVER:
+def _replanning(value: object) -> Replanning | float:
+    if value is None or value == Replanning.NEVER:
         return Replanning.NEVER
-    if told == Replanning.AUTO:
+    if value == Replanning.AUTO:
         return Replanning.AUTO
-    if isinstance(told, bool) or not isinstance(told, (int, float)) or not 1 < told < math.inf:
-        raise Refused(f"must be auto, never or a factor above 1, not {shown(told)}", "e.g. `replan: 3`")
-    return float(told)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 < value < math.inf:
+        raise Refused(f"must be auto, never or a factor above 1, not {shown(value)}", "e.g. `replan: 3`")
+    return float(value)
 
 
 Replan: TypeAlias = Annotated[
@@ -246,18 +246,18 @@ def zone_named(name: str) -> tzinfo:
     return UTC if name == "UTC" else ZoneInfo(name)
 
 
-def _time_zone(told: object) -> str:
-    if not isinstance(told, str):
-        raise Refused(f"must be the name of a time zone, not {shown(told)}", "e.g. Europe/Berlin")
+def _time_zone(value: object) -> str:
+    if not isinstance(value, str):
+        raise Refused(f"must be the name of a time zone, not {shown(value)}", "e.g. Europe/Berlin")
     try:
-        zone_named(told)
+        zone_named(value)
     except (KeyError, ValueError, OSError):  # unknown, no name at all, or a directory of the database
-        known = available_timezones()
-        hint = did_you_mean(told, sorted(known)) if get_close_matches(told, known) else "e.g. Europe/Berlin or UTC"
-        if not known:
+        zones = available_timezones()
+        hint = did_you_mean(value, sorted(zones)) if get_close_matches(value, zones) else "e.g. Europe/Berlin or UTC"
+        if not zones:
             hint = "this machine has no time zone database: install the package tzdata"
-        raise Refused(f"is no time zone: {told}", hint) from None
-    return told
+        raise Refused(f"is no time zone: {value}", hint) from None
+    return value
 
 
 TimeZone: TypeAlias = Annotated[
@@ -269,10 +269,10 @@ TimeZone: TypeAlias = Annotated[
 # -- lists and settings ------------------------------------------------------------------------------------------------
 
 
-def _columns(told: object) -> tuple[str, ...]:
-    names = [told] if isinstance(told, str) else told
+def _columns(value: object) -> tuple[str, ...]:
+    names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
-        raise Refused(f"must be a list of columns, not {shown(told)}", "e.g. `key: [o_id]`")
+        raise Refused(f"must be a list of columns, not {shown(value)}", "e.g. `key: [o_id]`")
     if not names:
         raise Refused("names no column", "leave it out where no key is known")
     if twice := repeated(names):
@@ -295,16 +295,16 @@ Columns: TypeAlias = Annotated[
 ]
 
 
-def _expression(told: object) -> str:
-    if not isinstance(told, str) or not told.strip():
-        raise Refused(f"must be an SQL expression, not {shown(told)}", "e.g. `deletes: op = 'd'`")
-    if problem := refusal(told):
-        raise Refused(f"{problem}: {shown(told)}")
-    return told
+def _expression(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise Refused(f"must be an SQL expression, not {shown(value)}", "e.g. `deletes: op = 'd'`")
+    if problem := refusal(value):
+        raise Refused(f"{problem}: {shown(value)}")
+    return value
 
 
-def _expressions(told: object) -> tuple[str, ...]:
-    texts = told if isinstance(told, list) else [told]
+def _expressions(value: object) -> tuple[str, ...]:
+    texts = value if isinstance(value, list) else [value]
     if not texts:
         raise Refused("names no column", "e.g. `sequence: updated_at`")
     return tuple(map(_expression, texts))
@@ -325,13 +325,13 @@ Expressions: TypeAlias = Annotated[
 """One of these, or several."""
 
 
-def _deliver(told: object) -> str | tuple[str, ...]:
-    if told in ("final", "every"):
-        return str(told)
-    times = told if isinstance(told, list) else [told]
+def _deliver(value: object) -> str | tuple[str, ...]:
+    if value in ("final", "every"):
+        return str(value)
+    times = value if isinstance(value, list) else [value]
     if not times or any(isinstance(time, bool) or not isinstance(time, (str, int, float)) for time in times):
         raise Refused(
-            f"must be final, every or a list of times, not {shown(told)}", 'e.g. `deliver: ["14:00", "24:00"]`'
+            f"must be final, every or a list of times, not {shown(value)}", 'e.g. `deliver: ["14:00", "24:00"]`'
         )
     return tuple(str(time) for time in times)
 
@@ -346,10 +346,10 @@ Deliver: TypeAlias = Annotated[
 ]
 
 
-def _setting(told: object) -> str | int | float | bool:
-    if isinstance(told, (str, int, float, bool)):
-        return told
-    raise Refused(f"must be a text, a number, true or false, not {shown(told)}")
+def _setting(value: object) -> str | int | float | bool:
+    if isinstance(value, (str, int, float, bool)):
+        return value
+    raise Refused(f"must be a text, a number, true or false, not {shown(value)}")
 
 
 Setting: TypeAlias = Annotated[
@@ -373,18 +373,18 @@ def repeated(names: Iterable[str]) -> str | None:
     return None
 
 
-def shown(told: object) -> str:
+def shown(value: object) -> str:
     """A value in a message."""
-    match told:
+    match value:
         case None | "":
             return "empty"
         case bool():
-            return str(told).lower()
+            return str(value).lower()
         case str():
-            return f"`{told}`" if len(told) <= 60 else f"`{told[:57]}...`"
+            return f"`{value}`" if len(value) <= 60 else f"`{value[:57]}...`"
         case dict():
             return "`key: value` entries"
         case list() | tuple():
             return "a list"
         case _:
-            return f"`{told}`"
+            return f"`{value}`"

@@ -100,7 +100,7 @@ class YamlFile:
     keys: Mapping[Location, Place]
     values: Mapping[Location, Place]
 
-    def known(self, location: Location) -> Location:
+    def nearest(self, location: Location) -> Location:
         """The longest part of a location that the file has."""
         while location and location not in self.values:
             location = location[:-1]
@@ -108,7 +108,7 @@ class YamlFile:
 
     def place(self, location: Location) -> Place:
         """Where a value stands, or the nearest entry around it."""
-        return self.values.get(self.known(location), Place(self.file, 1, 1))
+        return self.values.get(self.nearest(location), Place(self.file, 1, 1))
 
     def place_of_key(self, location: Location) -> Place:
         return self.keys.get(location) or self.place(location)
@@ -212,7 +212,7 @@ class _YamlReader:
                 return None
 
     def _mapping(self, node: MappingNode, location: Location) -> dict[str, Yaml]:
-        found: dict[str, Yaml] = {}
+        entries: dict[str, Yaml] = {}
         merged: list[Node] = []
         first: dict[str, Place] = {}
         for key, value in node.value:
@@ -228,22 +228,22 @@ class _YamlReader:
                 continue
             first[name] = place
             self.keys[(*location, name)] = place
-            found[name] = self.read(value, (*location, name))
+            entries[name] = self.read(value, (*location, name))
         for other in merged:
             if not isinstance(other, MappingNode):
                 self._refuse(other, "`<<` takes the entries of a mapping", "e.g. `<<: *name`")
                 continue
-            self._merge(other, found, location)
-        return found
+            self._merge(other, entries, location)
+        return entries
 
-    def _merge(self, node: MappingNode, found: dict[str, Yaml], location: Location) -> None:
+    def _merge(self, node: MappingNode, entries: dict[str, Yaml], location: Location) -> None:
         """Entries of another mapping, where there is none yet; their places are where they are written."""
         other = _YamlReader(self.file, mistakes=self.mistakes, above=self.above)
         value = other.read(node, location)
         assert isinstance(value, dict) or self.mistakes
-        for name in (value.keys() - found.keys()) if isinstance(value, dict) else ():
+        for name in (value.keys() - entries.keys()) if isinstance(value, dict) else ():
             assert isinstance(value, dict)
-            found[name] = value[name]
+            entries[name] = value[name]
             below = (*location, name)
             for mine, theirs in ((self.keys, other.keys), (self.values, other.values)):
                 mine.update({at: place for at, place in theirs.items() if at[: len(below)] == below})

@@ -41,11 +41,11 @@ def one_in(rows: float) -> int:
 
 def merged_samples(samples: Sequence[KeySample | None]) -> KeySample | None:
     """The samples of several arrivals as one; None if one of them is missing."""
-    known = [sample for sample in samples if sample is not None]
-    if not known or len(known) < len(samples):
+    parts = [sample for sample in samples if sample is not None]
+    if not parts or len(parts) < len(samples):
         return None
-    coarsest = max(sample.one_in for sample in known)
-    united = frozenset[int]().union(*(sample.values(coarsest) for sample in known))
+    coarsest = max(sample.one_in for sample in parts)
+    united = frozenset[int]().union(*(sample.values(coarsest) for sample in parts))
     while len(united) > MOST_KEYS:
         coarsest *= 2
         united = frozenset(value for value in united if value % coarsest == 0)

@@ -54,13 +54,13 @@ def learned_assumptions(config: JobConfig, store: Store) -> tuple[LearnedAssumpt
         return ()
     broken = _broken(store)
     counts, samples = known_counts(store), known_samples(store)
-    found: list[LearnedAssumption] = []
+    assumptions: list[LearnedAssumption] = []
     for joined in known_joins(store):
         reference = KeyReference((joined.column,), joined.other, (joined.key,))
         if (joined.source, reference) not in broken and _may_be_assumed(joined, config):
             arrivals = _kept_in(joined, counts, samples)
-            found += [LearnedAssumption(joined.source, reference, arrivals)] if arrivals else []
-    return tuple(found)
+            assumptions += [LearnedAssumption(joined.source, reference, arrivals)] if arrivals else []
+    return tuple(assumptions)
 
 
 def _may_be_assumed(joined: JoinedColumn, config: JobConfig) -> bool:

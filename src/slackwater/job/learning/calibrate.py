@@ -197,17 +197,17 @@ def calibrate(
             run_statement(session, _insert(home / name, text.format(rows=rows)))
         attach(session, {name: home / name for name in MAKING})
         steps = {name: _step(text, rows) for name, text in TRIALS.items()}
-        found: list[Trial] = []
+        trials: list[Trial] = []
         for number in range(passes + 1):
             for name, step in steps.items():
                 begun(name if number else f"warming up: {name}")
                 trial = _measured(session, name, step, home / "answer", rows)
-                found += [trial] if number else []
-        for name in AGAIN * [trial.name for trial in found[: len(steps)] if trial.is_idle]:
-            found.append(_measured(session, name, steps[name], home / "answer", rows))
+                trials += [trial] if number else []
+        for name in AGAIN * [trial.name for trial in trials[: len(steps)] if trial.is_idle]:
+            trials.append(_measured(session, name, steps[name], home / "answer", rows))
     finally:
         shutil.rmtree(home, ignore_errors=True)
-    return ClusterPrices.fitted(cluster, [seen for trial in found for seen in trial.observations]), found
+    return ClusterPrices.fitted(cluster, [seen for trial in trials for seen in trial.observations]), trials
 
 
 def calibrate_cluster(

@@ -70,8 +70,8 @@ def fitted(observations: Sequence[Observation], driver: float = DRIVER, built_in
     ]
     *work, short = _regression(tasks, [*([1.0] * len(WORK)), TASKS])
     (waiting,) = _regression(waits, [(built_in.fixed - TASKS) / driver])
-    found = zip(built_in, (*work, short + driver * waiting), strict=True)
-    return Bill(*(usual * min(MOST, max(LEAST, factor / usual)) for usual, factor in found))
+    factors = zip(built_in, (*work, short + driver * waiting), strict=True)
+    return Bill(*(usual * min(MOST, max(LEAST, factor / usual)) for usual, factor in factors))
 
 
 def _regression(observed: Sequence[tuple[Sequence[float], float, float]], prior: Sequence[float]) -> list[float]:

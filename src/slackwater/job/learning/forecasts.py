@@ -65,12 +65,12 @@ def forecasts(config: JobConfig, store: Store, on: date) -> list[SourceForecast]
     """Every changing source at every time of the schedule."""
     times = config.timeline.times
     cycles = whole_cycles(store, len(times))
-    found = []
+    results = []
     for name, source in config.sources.items():
         if source.static:
             continue
         days = days_of(name, cycles)
         for time in times:
             brought = tuple(day.brought[time].changes for day in days if time in day.brought)
-            found.append(SourceForecast(name, time, brought, forecast(days, on, time)))
-    return found
+            results.append(SourceForecast(name, time, brought, forecast(days, on, time)))
+    return results

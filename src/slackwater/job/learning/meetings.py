@@ -42,7 +42,7 @@ def met(joined: JoinedColumn, samples: Samples) -> list[Met]:
         return []
     coarsest = max(sample.one_in for sample in (*own.values(), *others.values()))
     keys = {arrival: sample.values(coarsest) for arrival, sample in others.items()}
-    found: list[Met] = []
+    counts: list[Met] = []
     for arrival in sorted(own.keys() & keys.keys()):
         values = own[arrival].values(coarsest)
         before = frozenset[int]().union(*(those for other, those in keys.items() if other < arrival))
@@ -50,8 +50,8 @@ def met(joined: JoinedColumn, samples: Samples) -> list[Met]:
         again = frozenset[int]().union(*(those for other, those in keys.items() if _is_before(other, arrival)))
         now = values & keys[arrival] - again
         came = (values - now) & before
-        found.append(Met(arrival, len(values), len(now), len(came), len((values - now - came) & after)))
-    return found
+        counts.append(Met(arrival, len(values), len(now), len(came), len((values - now - came) & after)))
+    return counts
 
 
 def _is_before(other: tuple[int, int], arrival: tuple[int, int]) -> bool:
@@ -82,13 +82,13 @@ def meetings(joined: Sequence[JoinedColumn], samples: Samples) -> dict[str, dict
     """What was learned of all references, by source and column."""
     by_source: dict[str, dict[str, Meeting]] = {}
     for each in joined:
-        if (known := meeting(each, met(each, samples))) is not None:
-            by_source.setdefault(each.source, {})[each.column] = known
+        if (partners := meeting(each, met(each, samples))) is not None:
+            by_source.setdefault(each.source, {})[each.column] = partners
     return by_source
 
 
-def in_words(source: str, column: str, known: Meeting) -> str:
+def in_words(source: str, column: str, partners: Meeting) -> str:
     """When partners arrive, in words, the most frequent time first."""
-    shares = ((known.together, "in the same run"), (known.earlier, "earlier"), (known.later, "later"))
+    shares = ((partners.together, "in the same run"), (partners.earlier, "earlier"), (partners.later, "later"))
     times = [f"{share:.0%} {when}" for share, when in sorted(shares, reverse=True) if share >= 0.005]
-    return f"rows of {known.table} to which {source}.{column} refers arrive: {', '.join(times) or 'never'}"
+    return f"rows of {partners.table} to which {source}.{column} refers arrive: {', '.join(times) or 'never'}"

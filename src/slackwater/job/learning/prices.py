@@ -42,10 +42,10 @@ class ObservationRecord(Record):
     beside: float = 0.0
 
     @classmethod
-    def of(cls, told: Observation) -> ObservationRecord:
-        compute, read, write, shuffle, broadcast, fixed = told.bill
+    def of(cls, observation: Observation) -> ObservationRecord:
+        compute, read, write, shuffle, broadcast, fixed = observation.bill
         bill = (compute, read, write, shuffle, broadcast, fixed)
-        return cls(bill=bill, executors=told.executors, driver=told.driver, beside=told.beside)
+        return cls(bill=bill, executors=observation.executors, driver=observation.driver, beside=observation.beside)
 
     def observation(self) -> Observation:
         return Observation(Bill(*self.bill), self.executors, self.driver, self.beside)
@@ -124,7 +124,7 @@ def read_prices(file: Path, cluster: str, note: Callable[[str], None] = lambda _
         what = f"of {record.cluster}, not {cluster}" if record.format == FORMAT else f"of version {record.format}"
         note(f"{file}: these prices are {what}; planning with the built-in ones")
         return ClusterPrices(cluster)
-    seen = ([each.observation() for each in told] for told in (record.trials, record.runs))
+    seen = ([each.observation() for each in records] for records in (record.trials, record.runs))
     trials, runs = map(tuple, seen)
     return ClusterPrices(cluster, Bill(*record.factors), trials, runs)
 

@@ -77,11 +77,11 @@ class Finished:
 
     def batch(self) -> float | None:
         """What batch would have cost by what was measured of it; other runs in proportion to what was estimated."""
-        plan, known = self.plan, {run: cpu for run, cpu in self.batches.items() if self.plan.batch_cost[run - 1]}
-        if not known:
+        plan, costs = self.plan, {run: cpu for run, cpu in self.batches.items() if self.plan.batch_cost[run - 1]}
+        if not costs:
             return None
-        scale = sum(known.values()) / sum(plan.batch_cost[run - 1] for run in known)
-        return sum(plan.weight(run) * known.get(run, scale * plan.batch_cost[run - 1]) for run in plan.delivers)
+        scale = sum(costs.values()) / sum(plan.batch_cost[run - 1] for run in costs)
+        return sum(plan.weight(run) * costs.get(run, scale * plan.batch_cost[run - 1]) for run in plan.delivers)
 
 
 def regrets(finished: Sequence[Finished]) -> list[Regret]:
@@ -90,41 +90,41 @@ def regrets(finished: Sequence[Finished]) -> list[Regret]:
 
 
 def _regret(cycle: Finished, before: Sequence[Finished]) -> Regret:
-    known: list[tuple[float, str]] = []
+    rivals: list[tuple[float, str]] = []
     batch = cycle.batch()
     if batch is not None and cycle.keeps:
-        known.append((batch, "batch, measured"))
+        rivals.append((batch, "batch, measured"))
     for other in before:
         alike = other.arrived and 1 / ALIKE <= cycle.arrived / other.arrived <= ALIKE
         if alike and other.keeps != cycle.keeps:
             how = "kept states" if other.keeps else "was batch"
-            known.append((other.cost * cycle.arrived / other.arrived, f"cycle {other.number}, which {how}"))
-    if not known:
+            rivals.append((other.cost * cycle.arrived / other.arrived, f"cycle {other.number}, which {how}"))
+    if not rivals:
         plan = cycle.plan
         share = plan.batch_rank / plan.rank if plan.rank and cycle.keeps else 1.0
         return Regret(cycle.number, cycle.keeps, cycle.cost, cycle.cost * share, "batch, estimated")
-    best, against = min(known)
+    best, against = min(rivals)
     return Regret(cycle.number, cycle.keeps, cycle.cost, best, against)
 
 
 def finished_cycles(cycles: Sequence[Cycle]) -> list[Finished]:
     """The cycles that are done, as far as their files are whole."""
-    found: list[Finished] = []
+    finished: list[Finished] = []
     for cycle in cycles:
         try:
             batches = {record.run: sum(record.cpu_s.values()) for record in batch_records(cycle)}
             done = Finished.of(cycle.plan(), cycle.readable(), batches)
         except StateError:
             continue
-        found += [done] if done is not None else []
-    return found
+        finished += [done] if done is not None else []
+    return finished
 
 
 def batch_records(cycle: Cycle) -> list[BatchRecord]:
     """What `verify --measure` has kept of a cycle; of a run only if it covers every query that the run delivered."""
-    found: list[BatchRecord] = []
+    records: list[BatchRecord] = []
     for manifest in cycle.readable():
         record = cycle.kept(f"batch-{manifest.run}.json", BatchRecord)
         if record is not None and manifest.answers.keys() <= record.cpu_s.keys():
-            found.append(record)
-    return found
+            records.append(record)
+    return records

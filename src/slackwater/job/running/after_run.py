@@ -78,16 +78,16 @@ def is_to_be_verified(asked: VerifyConfig | None, manifest: Manifest, last_run: 
 def verify_run(cycle: Cycle, manifest: Manifest, compare: Callable[[str], Verdict]) -> dict[str, Verdict]:
     """Compares what a run has computed and delivered, and keeps the verdicts."""
     try:
-        found = {name: compare(name) for name, answer in manifest.answers.items() if answer.made_at == manifest.run}
+        results = {name: compare(name) for name, answer in manifest.answers.items() if answer.made_at == manifest.run}
     except UserError as error:
         message = f"run {manifest.run} is committed and delivered, but was not verified: {error.message}"
         hint = error.hint or "`slackwater verify` tries again"
         raise UserError(message, place=error.place, hint=hint) from error
-    verdicts = {name: VerdictRecord.of(verdict) for name, verdict in found.items()}
+    verdicts = {name: VerdictRecord.of(verdict) for name, verdict in results.items()}
     record = Verified(run=manifest.run, attempt=manifest.attempt, verdicts=verdicts)
     with suppress(UserError), cycle.changing():  # as with an account: what was found is said in any case
         write_record(cycle.directory / _name(manifest.run), record)
-    return found
+    return results
 
 
 def refuse_differing(verdicts: Mapping[str, Verdict]) -> None:
@@ -104,8 +104,8 @@ def refuse_differing(verdicts: Mapping[str, Verdict]) -> None:
 
 def verified_of(cycle: Cycle, manifest: Manifest) -> Verified | None:
     """The verdicts on a committed run; None where it was not verified."""
-    found = cycle.kept(_name(manifest.run), Verified)
-    return found if found is not None and found.attempt == manifest.attempt else None
+    record = cycle.kept(_name(manifest.run), Verified)
+    return record if record is not None and record.attempt == manifest.attempt else None
 
 
 def _name(run: int) -> str:

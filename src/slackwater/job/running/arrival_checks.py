@@ -119,8 +119,8 @@ def _meeting(
 ) -> list[FilePin]:
     """The earlier files whose rows may refer to rows of the new files, by the ranges in footers."""
     names = dict(zip(reference.key, reference.columns, strict=True))
-    told = facts_together([ordered_facts(partner, pin, reference.key) for pin in new])
-    brought = {names[name]: facts for name, facts in told.items()}
+    ranges = facts_together([ordered_facts(partner, pin, reference.key) for pin in new])
+    brought = {names[name]: facts for name, facts in ranges.items()}
     return [
         pin for pin in earlier if may_meet(reference.columns, brought, ordered_facts(source, pin, reference.columns))
     ]

@@ -73,7 +73,7 @@ class SourceCheck:
     source: Source
     promises: tuple[Promise, ...]
     batch: Unchecked
-    known: Mapping[FilePin, CheckedFile]
+    records: Mapping[FilePin, CheckedFile]
     """What is kept of the files that were checked before."""
 
     @property
@@ -108,7 +108,7 @@ class SourceCheck:
         return tuple(
             pin
             for pin in self.batch.earlier
-            if any(may_meet(columns, self._together, _facts(self.known.get(pin))) for columns in by)
+            if any(may_meet(columns, self._together, _facts(self.records.get(pin))) for columns in by)
         )
 
     @cached_property
@@ -124,7 +124,7 @@ class SourceCheck:
     def bill(self) -> Bill:
         """What it is expected to cost, by the built-in rates."""
         widths = {field.name: type_width(field.type) for field in self.source.fields}
-        earlier = sum(self.known[pin].rows for pin in self.met)
+        earlier = sum(self.records[pin].rows for pin in self.met)
         return sum((bill_of(promise, widths, self.arrival, earlier) for promise in self.open), Bill())
 
     def record(self, measured: Measured, factors: Bill) -> StepRecord:
@@ -146,10 +146,10 @@ class SourceCheck:
     @property
     def _names(self) -> Rows:
         arrival, earlier = self.arrival, f"{self.name}__earlier" if self.met else None
-        known = math.isclose(arrival.changes, self.rows)
+        is_exact = math.isclose(arrival.changes, self.rows)
         added, taken = arrival.inserts + arrival.updates, arrival.updates + arrival.deletes
-        told = (added, taken) if known else (self.rows, self.rows)
-        return Rows(f"{self.name}__new", earlier, self.source.is_feed, *told)
+        counts = (added, taken) if is_exact else (self.rows, self.rows)
+        return Rows(f"{self.name}__new", earlier, self.source.is_feed, *counts)
 
     def views(self) -> Iterator[str]:
         """The names that it reads by."""
@@ -190,9 +190,9 @@ class SourceCheck:
             lines += [f"{promise.name}: and more"] if len(own) > MOST_SHOWN else []
         files = _files(self, rows, session, place)
         names = ", ".join(f"`{name}`" for name in dict.fromkeys(row.promise.name for row in rows))
-        told = f" ({_listed(files)})" if len(files) > 1 else ""
+        where = f" ({_listed(files)})" if len(files) > 1 else ""
         return PromiseError(
-            f"source `{self.source.name}` breaks what it promises: {names}{told}\n  " + "\n  ".join(lines),
+            f"source `{self.source.name}` breaks what it promises: {names}{where}\n  " + "\n  ".join(lines),
             place=Place(str(self.source.directory / files[0]) if files else str(self.source.directory)),
             hint="nothing is committed. Fix the file and accept it with `slackwater repin`; or, if the promise is "
             "wrong, change the job file (`check: trust` switches the check off)",
@@ -200,7 +200,7 @@ class SourceCheck:
 
     def passed(self) -> CheckedSource | None:
         """The record of the source, once the check has found nothing; None if none is kept."""
-        before = (tuple(self.known[pin] for pin in batch) for batch in self.batch.before)
+        before = (tuple(self.records[pin] for pin in batch) for batch in self.batch.before)
         promises, read_as = _names_of(self.promises), _read_as(self.source)
         return CheckedSource(promises=promises, read_as=read_as, batches=(*before, self.files))
 
@@ -209,7 +209,7 @@ def ordered_facts(source: Source, pin: FilePin, columns: Collection[str]) -> Fac
     """What a footer says, without bounds that Spark does not put in its order, such as of texts with a collation."""
     in_order = {field.name for field in source.fields if field.type.text in IN_ORDER} | {CHANGE_TYPE}
     facts = file_facts(source, pin, columns)
-    return {name: told if name in in_order else ColumnFacts(told.nulls) for name, told in facts.items()}
+    return {name: each if name in in_order else ColumnFacts(each.nulls) for name, each in facts.items()}
 
 
 def _read_as(source: Source) -> str:
@@ -222,8 +222,8 @@ def _facts(file: CheckedFile | None) -> Facts:
 
 
 def _ranges(facts: Facts) -> dict[str, tuple[int, int] | tuple[str, str]]:
-    told = {name: column.range for name, column in facts.items() if name != CHANGE_TYPE}
-    return {name: ends for name, ends in told.items() if ends is not None}  # type: ignore[misc]
+    ranges = {name: column.range for name, column in facts.items() if name != CHANGE_TYPE}
+    return {name: ends for name, ends in ranges.items() if ends is not None}  # type: ignore[misc]
 
 
 def _insert(directory: str, query: str) -> str:
@@ -248,11 +248,11 @@ def _pending(
         return
     if checked is None or (checked.promises, checked.read_as) != (_names_of(promises), read_as):
         checked = CheckedSource(promises=(), read_as=read_as, batches=())
-    known = {file.pin: file for batch in checked.batches for file in batch}
+    records = {file.pin: file for batch in checked.batches for file in batch}
     for batch in _unchecked(by_run, checked, ordered=source.is_feed):
-        check = SourceCheck(source, promises, batch, dict(known))
+        check = SourceCheck(source, promises, batch, dict(records))
         yield check
-        known |= {file.pin: file for file in check.files}
+        records |= {file.pin: file for file in check.files}
 
 
 def _unchecked(by_run: Sequence[Sequence[FilePin]], checked: CheckedSource, *, ordered: bool) -> list[Unchecked]:
@@ -302,11 +302,11 @@ def run_checks(
     broken: dict[str, list[Offending]] = {}
     measured = {check.name: NOTHING for check in checks}
 
-    def ended(task: Task, found: Measured) -> None:
-        measured[task.name] = found
+    def ended(task: Task, figures: Measured) -> None:
+        measured[task.name] = figures
         if rows := _offending(place / task.name, named[task.name].open):
             broken[task.name] = rows
-        ends(task.name, named[task.name].rows, found)
+        ends(task.name, named[task.name].rows, figures)
 
     tasks = [check.task(place) for check in checks if check.open]
     if tasks:
@@ -331,9 +331,9 @@ def _offending(directory: Path, promises: Sequence[Promise]) -> list[Offending]:
 
 def _rows(directory: Path) -> list[dict[str, object]]:
     """What a statement has left, which then is not needed any more."""
-    found = [row for path in sorted(directory.glob("*.parquet")) for row in pq.ParquetFile(path).read().to_pylist()]
+    rows = [row for path in sorted(directory.glob("*.parquet")) for row in pq.ParquetFile(path).read().to_pylist()]
     remove(directory)
-    return found
+    return rows
 
 
 def _files(check: SourceCheck, rows: Sequence[Offending], session: Session, place: Path) -> list[str]:
