@@ -76,8 +76,8 @@ class ArrivingData:
 
         Not what arrives together: a job learns it from its own arrivals, or its file promises it.
         """
-        known = workload_statistics(self.work, self.dataset.scale_factor, self.pattern)
-        return {name: replace(each, arrivals=self.arrivals(name), meets={}) for name, each in known.items()}
+        statistics = workload_statistics(self.work, self.dataset.scale_factor, self.pattern)
+        return {name: replace(each, arrivals=self.arrivals(name), meets={}) for name, each in statistics.items()}
 
     def promises(self, table: str) -> dict[str, list[str]]:
         """What a job file says of rows that arrive together, as its author would: lines come with their orders."""
@@ -140,5 +140,5 @@ def own_directory() -> Path:
 
 
 def _digest(pattern: ArrivalPattern) -> str:
-    told = {key: sorted(value) if isinstance(value, frozenset) else value for key, value in asdict(pattern).items()}
-    return hashlib.blake2s(json.dumps(told, sort_keys=True).encode(), digest_size=5).hexdigest()
+    values = {key: sorted(value) if isinstance(value, frozenset) else value for key, value in asdict(pattern).items()}
+    return hashlib.blake2s(json.dumps(values, sort_keys=True).encode(), digest_size=5).hexdigest()

@@ -99,18 +99,18 @@ def measure_bookkeeping(
 ) -> BookkeepingBenchmark:
     """Makes both jobs in a directory and times every command of each."""
     jobs = {"small": SMALL, "large": size}
-    for name, told in jobs.items():
-        say(f"{name}: {told.files:,} files, {told.cycles:,} cycles")
-        make_job(directory / name, session, told)
-    found = []
+    for name, job_size in jobs.items():
+        say(f"{name}: {job_size.files:,} files, {job_size.cycles:,} cycles")
+        make_job(directory / name, session, job_size)
+    times = []
     for command in COMMANDS:
         taken = {}
         for name in jobs:
             taken[name] = min(_timed_anew(directory / name, command) for _ in range(PASSES))
             say(f"{' '.join(command)}, {name}: {taken[name][0]:.1f} s")
         (small, small_cpu), (large, large_cpu) = taken["small"], taken["large"]
-        found.append(Timed(" ".join(command), small, large, small_cpu, large_cpu))
-    return BookkeepingBenchmark(size, tuple(found))
+        times.append(Timed(" ".join(command), small, large, small_cpu, large_cpu))
+    return BookkeepingBenchmark(size, tuple(times))
 
 
 # --- the jobs --------------------------------------------------------------------------------------------------------

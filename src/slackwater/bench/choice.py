@@ -87,8 +87,8 @@ class MeasuredChoice:
         )
 
     def as_json(self) -> dict[str, object]:
-        told: dict[str, object] = {**asdict(self), "right_or_close_by_process": self.is_right_by_process, "error": None}
-        return {**told, "best": self.best, "regret_s": self.regret, "right": self.is_right, "close": self.is_close}
+        row: dict[str, object] = {**asdict(self), "right_or_close_by_process": self.is_right_by_process, "error": None}
+        return {**row, "best": self.best, "regret_s": self.regret, "right": self.is_right, "close": self.is_close}
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,8 @@ class ChoiceBenchmark(OfQueries):
     @property
     def texts_off(self) -> tuple[float, float, float] | None:
         """What texts took in parts of what was expected of them: quartiles."""
-        known = [each.text_off for each in self.choices if each.text_off is not None]
-        return (percentile(known, 25), percentile(known, 50), percentile(known, 75)) if known else None
+        ratios = [each.text_off for each in self.choices if each.text_off is not None]
+        return (percentile(ratios, 25), percentile(ratios, 50), percentile(ratios, 75)) if ratios else None
 
     @property
     def worst(self) -> tuple[MeasuredChoice, ...]:
@@ -167,15 +167,15 @@ class ChoiceBenchmark(OfQueries):
         }
 
 
-def choices_from_json(told: object) -> dict[str, MeasuredChoice]:
+def choices_from_json(value: object) -> dict[str, MeasuredChoice]:
     """What an earlier benchmark has measured, by query; those that failed are to be tried again."""
-    found: dict[str, MeasuredChoice] = {}
+    choices: dict[str, MeasuredChoice] = {}
     try:
-        if not isinstance(told, dict):
+        if not isinstance(value, dict):
             raise TypeError
-        for entry in told["queries"]:
+        for entry in value["queries"]:
             if entry["error"] is None:
-                found[entry["query"]] = MeasuredChoice(
+                choices[entry["query"]] = MeasuredChoice(
                     entry["query"],
                     _by_way(entry["costs"]),
                     entry["chosen"],
@@ -187,11 +187,11 @@ def choices_from_json(told: object) -> dict[str, MeasuredChoice]:
                 )
     except (KeyError, TypeError, ValueError, AttributeError):
         raise UserError("this is not a result of `bench choice`", hint="omit --resume to start over") from None
-    return found
+    return choices
 
 
-def _by_way(told: Mapping[str, float]) -> dict[str, float]:
-    return {way: float(cost) for way, cost in told.items()}
+def _by_way(costs: Mapping[str, float]) -> dict[str, float]:
+    return {way: float(cost) for way, cost in costs.items()}
 
 
 # --- measuring -------------------------------------------------------------------------------------------------------
@@ -207,17 +207,17 @@ def choose(
     auto = JobTrial(session, setting, query, directory / "auto", history).planned()
     weights = setting.timeline.weights
     batch = kept.batches[setting.timeline.last]
-    found = {FULL: (weights[-1] * batch.cpu_s, weights[-1] * batch.total_cpu_s)}
+    pairs = {FULL: (weights[-1] * batch.cpu_s, weights[-1] * batch.total_cpu_s)}
     if kept.keeps:
-        found[INCREMENTAL] = _weighted(kept, weights)
+        pairs[INCREMENTAL] = _weighted(kept, weights)
     equal, chosen = kept.equal, FULL
     if auto.plan.states:
         chosen = INCREMENTAL
     elif not auto.reasons:
         own = measure(session, setting, query, directory / "own", batch_first=batch_first, history=history)
-        found[REWRITTEN] = _weighted(own, weights)
+        pairs[REWRITTEN] = _weighted(own, weights)
         equal, chosen = equal and own.equal, REWRITTEN
-    costs, process = ({way: pair[n] for way, pair in found.items()} for n in (0, 1))
+    costs, process = ({way: pair[n] for way, pair in pairs.items()} for n in (0, 1))
     expected = auto.as_text * kept.expected_batch_s if kept.expected_batch_s is not None else None
     text_off = batch.cpu_s / expected if expected else None
     off = furthest_off(kept, expected)
@@ -235,10 +235,10 @@ def furthest_off(measured: Measurements, text: float | None) -> str:
 
     `text` is what was expected of the whole query as it is written.
     """
-    told = [(f"{step.name} at run {step.run}", step.cpu_s, step.expected_s) for step in measured.steps]
-    told.append(("the whole query", measured.batches[len(measured.runs)].cpu_s, text))
-    known = [(abs(cpu - expected), name, cpu, expected) for name, cpu, expected in told if expected is not None]
-    if not known:
+    times = [(f"{step.name} at run {step.run}", step.cpu_s, step.expected_s) for step in measured.steps]
+    times.append(("the whole query", measured.batches[len(measured.runs)].cpu_s, text))
+    errors = [(abs(cpu - expected), name, cpu, expected) for name, cpu, expected in times if expected is not None]
+    if not errors:
         return ""
-    _, name, cpu, expected = max(known)
+    _, name, cpu, expected = max(errors)
     return f"{name} took {cpu:.2f} s, {expected:.2f} s were expected"

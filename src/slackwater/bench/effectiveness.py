@@ -249,9 +249,9 @@ def estimate_all(
     done: Callable[[Outcome], None] = lambda _: None,
 ) -> list[Outcome]:
     """Every case of some queries; `statistics` are those of a pattern."""
-    known = {query.name: bound(query, work) for query in queries}
-    found: list[Outcome] = []
-    for case in cases(list(known), patterns, weights):
-        found.append(estimate(case, known[case.query], statistics(case.pattern)))
-        done(found[-1])
-    return found
+    by_name = {query.name: bound(query, work) for query in queries}
+    outcomes: list[Outcome] = []
+    for case in cases(list(by_name), patterns, weights):
+        outcomes.append(estimate(case, by_name[case.query], statistics(case.pattern)))
+        done(outcomes[-1])
+    return outcomes

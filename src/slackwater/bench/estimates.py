@@ -126,21 +126,21 @@ class EstimatesBenchmark:
 
     def by_operator(self) -> dict[tuple[str, str], list[Guess]]:
         """The guesses of rows by form and operator, in order."""
-        found: dict[tuple[str, str], list[Guess]] = {}
+        groups: dict[tuple[str, str], list[Guess]] = {}
         for guess in sorted(self.of(), key=lambda guess: (guess.form, guess.operator)):
-            found.setdefault((guess.form, guess.operator), []).append(guess)
-        return found
+            groups.setdefault((guess.form, guess.operator), []).append(guess)
+        return groups
 
     def by_query(self) -> dict[str, dict[str, float]]:
         """Of all changes of a query's operators together, how far each method is from the truth, as a share of it."""
-        found: dict[str, dict[str, float]] = {}
+        shares: dict[str, dict[str, float]] = {}
         for query in dict.fromkeys(guess.query for guess in self.guesses):
             some = [guess for guess in self.of() if guess.query == query and guess.form == Kind.DELTA]
             truth = sum(guess.counted for guess in some)
             if truth:
-                told = (FORMULAS, LEARNED, DIFFERENCE)
-                found[query] = {m: sum(guess.expected[m] for guess in some) / truth - 1 for m in told}
-        return found
+                methods = (FORMULAS, LEARNED, DIFFERENCE)
+                shares[query] = {m: sum(guess.expected[m] for guess in some) / truth - 1 for m in methods}
+        return shares
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -180,7 +180,7 @@ def two_days(data: Dataset, pattern: ArrivalPattern) -> tuple[Tables, Tables]:
     """Two data sets with half of the events each, and the same dimensions."""
     halves = split(data, ArrivalPattern((0.5, 0.5), changing=pattern.changing))
     with tempfile.TemporaryDirectory() as scratch:
-        found = []
+        days = []
         for number in (0, 1):
             day = Dataset(data.workload, data.schema, data.scale_factor, Path(scratch) / str(number))
             for table in data.schema:
@@ -188,8 +188,8 @@ def two_days(data: Dataset, pattern: ArrivalPattern) -> tuple[Tables, Tables]:
                 changing = table.name in halves.timetables
                 rows = halves.changes(table.name)[number].inserts if changing else data.read(table.name)
                 pq.write_table(rows, day.directory / table.name / "part-0.parquet")
-            found.append(tables_of(day, pattern))
-    return found[0], found[1]
+            days.append(tables_of(day, pattern))
+    return days[0], days[1]
 
 
 # --- measuring -------------------------------------------------------------------------------------------------------
@@ -248,13 +248,13 @@ class Forms:
         memo = self._memo(canonical(normalize(bind(self.text, self.tables.catalog))))
         plain = Cells(memo, self.tables.statistics, exact=True)
         taught = Cells(memo, self.tables.statistics, exact=True, history=self.history)
-        found: list[Guess] = []
+        guesses: list[Guess] = []
         for group, cell in self._cells(plain):
             with self._as_far_as_duckdb_goes():
-                found.append(self._rows(group, cell, plain, taught))
+                guesses.append(self._rows(group, cell, plain, taught))
                 if self.compared and cell.form.kind is Kind.DELTA and not cell.form.partial:
-                    found += self._changes(group, cell, plain, taught)
-        return found
+                    guesses += self._changes(group, cell, plain, taught)
+        return guesses
 
     @contextmanager
     def _as_far_as_duckdb_goes(self) -> Iterator[None]:
@@ -279,7 +279,7 @@ class Forms:
             with self._as_far_as_duckdb_goes():
                 counted.append((cell, self._count(emit(cell_sources(cells).of(cell), "duckdb"))))
         return Day(
-            {name: known.arrivals for name, known in self.tables.statistics.items()},
+            {name: table.arrivals for name, table in self.tables.statistics.items()},
             tuple(RowCount(cells.subject(cell), rows) for cell, rows in counted),
         )
 
@@ -327,15 +327,15 @@ class Forms:
     def _changes(self, group: Group, cell: Cell, plain: Cells, taught: Cells) -> Iterator[Guess]:
         """Inserts, updates and deletes apart; of a growth, the difference method knows inserts only."""
         truth, keyed = self._counted_changes(emit(cell_sources(plain).of(cell), "duckdb"), group, cell.form)
-        told = {
+        by_method = {
             FORMULAS: _told_apart(plain.estimate(cell).changes, keyed=keyed),
             LEARNED: _told_apart(taught.estimate(cell).changes, keyed=keyed),
         }
         growth = self._growth(group, cell, plain)
-        told[DIFFERENCE] = Changes(max(0.0, growth), 0.0, max(0.0, -growth))
+        by_method[DIFFERENCE] = Changes(max(0.0, growth), 0.0, max(0.0, -growth))
         operator = kind_of(group.expressions[0])
         for name in ("inserts", "updates", "deletes"):
-            values = {method: float(getattr(changes, name)) for method, changes in told.items()}
+            values = {method: float(getattr(changes, name)) for method, changes in by_method.items()}
             count = float(getattr(truth, name))
             if count or any(values.values()):
                 yield Guess(self.name, cell.form.kind, operator, name, cell.interval, count, values)
@@ -380,8 +380,8 @@ def _as_of(memo: Memo, relation: Relation, run: int) -> Relation:
 
 
 def _told_apart(changes: Changes | None, *, keyed: bool) -> Changes:
-    found = changes or NO_CHANGES
-    return found if keyed else Changes(found.inserts + found.updates, 0.0, found.deletes + found.updates)
+    counts = changes or NO_CHANGES
+    return counts if keyed else Changes(counts.inserts + counts.updates, 0.0, counts.deletes + counts.updates)
 
 
 def kind_of(node: Relation) -> str:

@@ -112,7 +112,7 @@ def measure_all(
     directory: Path,
     how: Measure[Found],
     *,
-    known: Mapping[str, Found],
+    past: Mapping[str, Found],
     begun: Callable[[int, WorkloadQuery], None],
     done: Callable[[Found | Failed], None],
 ) -> None:
@@ -120,7 +120,7 @@ def measure_all(
 
     Where a warm-up is asked for, the first query is also measured once for nothing: Spark is far slower when it is new.
     """
-    new = [query for query in queries if query.name not in known]
+    new = [query for query in queries if query.name not in past]
     if setting.warm_up and new:
         with suppress(Exception):
             measure(session, replace(setting, repeat=1), new[0], directory / "warm-up", batch_first=True)
@@ -128,22 +128,22 @@ def measure_all(
     def measured(query: WorkloadQuery, batch_first: bool) -> Found:
         return how(session, setting, query, directory / query.name, batch_first=batch_first)
 
-    in_turn(queries, measured, known=known, begun=begun, done=done)
+    in_turn(queries, measured, past=past, begun=begun, done=done)
 
 
 def in_turn(
     subjects: Sequence[Subject],
     how: Callable[[Subject, bool], Found],
     *,
-    known: Mapping[str, Found],
+    past: Mapping[str, Found],
     begun: Callable[[int, Subject], None],
     done: Callable[[Found | Failed], None],
 ) -> None:
     """Each subject measured, whether batch goes first by turns; one that fails or is known is told as such."""
     for position, subject in enumerate(subjects):
         begun(position, subject)
-        if subject.name in known:
-            done(known[subject.name])
+        if subject.name in past:
+            done(past[subject.name])
             continue
         try:
             done(how(subject, position % 2 == 0))
@@ -164,8 +164,8 @@ def measure(
 
     It is planned by what the days before have counted: those of the setting, unless a history is given.
     """
-    known = history if history is not None else learned(session, setting, query, directory)
-    trial = JobTrial(session, setting, query, directory, known)
+    past = history if history is not None else learned(session, setting, query, directory)
+    trial = JobTrial(session, setting, query, directory, past)
     passes = Passes(setting.timeline, setting.warm_up, setting.repeat)
     return passes.measured(query.name, trial, batch_first=batch_first)
 

@@ -125,8 +125,8 @@ def optimum(chooser: Chooser, seconds: float = 60.0) -> Optimum:
     solver = program.solver(seconds)
     solver.run()
     proved = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
-    found = solver.getInfo()
-    cost = found.objective_function_value if proved else found.mip_dual_bound
+    info = solver.getInfo()
+    cost = info.objective_function_value if proved else info.mip_dual_bound
     values = solver.getSolution().col_value
     chosen = sum(values[column] > 0.5 for column in saved.values()) if values else 0
     return Optimum(cost * unit, proved, chosen)

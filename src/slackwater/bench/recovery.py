@@ -143,33 +143,33 @@ def _rest_as_json(rest: RestOfDay) -> dict[str, float]:
     return {"static_s": rest.static, "anew_s": rest.anew, "share": rest.share}
 
 
-def recoveries_from_json(told: object) -> dict[str, Recovery]:
+def recoveries_from_json(value: object) -> dict[str, Recovery]:
     """What an earlier benchmark has measured, by query; those that failed are to be tried again."""
-    found: dict[str, Recovery] = {}
+    recoveries: dict[str, Recovery] = {}
     try:
-        if not isinstance(told, dict):
+        if not isinstance(value, dict):
             raise TypeError
-        for entry in told["queries"]:
+        for entry in value["queries"]:
             if entry["error"] is None:
                 days = {mishap: None if day is None else _lived(day) for mishap, day in entry["days"].items()}
-                found[entry["query"]] = Recovery(entry["query"], entry["table"], days)
+                recoveries[entry["query"]] = Recovery(entry["query"], entry["table"], days)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise UserError("this is not a result of `bench recovery`", hint="omit --resume to start over") from None
-    return found
+    return recoveries
 
 
-def _lived(told: object) -> Lived:
-    if not isinstance(told, dict):
+def _lived(value: object) -> Lived:
+    if not isinstance(value, dict):
         raise TypeError
-    promised = None if told["promised"] is None else float(told["promised"])
-    why = tuple(map(str, told["why"]))
-    return Lived(_spent(told["static"]), _spent(told["anew"]), why, promised, float(told["planning_s"]))
+    promised = None if value["promised"] is None else float(value["promised"])
+    why = tuple(map(str, value["why"]))
+    return Lived(_spent(value["static"]), _spent(value["anew"]), why, promised, float(value["planning_s"]))
 
 
-def _spent(told: object) -> TrialSpent:
-    if not isinstance(told, dict):
+def _spent(value: object) -> TrialSpent:
+    if not isinstance(value, dict):
         raise TypeError
-    return TrialSpent(tuple(TrialCost(**run) for run in told["runs"]), bool(told["equal"]))
+    return TrialSpent(tuple(TrialCost(**run) for run in value["runs"]), bool(value["equal"]))
 
 
 # --- measuring -------------------------------------------------------------------------------------------------------

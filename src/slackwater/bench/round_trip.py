@@ -53,15 +53,15 @@ def round_trip(
     chosen = workload.queries()[number]
     query = canonical(normalize(bind(chosen.spark, workload.catalog(), declared=output_fields(chosen.spark))))
     regenerated = emit(query, "spark")
-    wanted, found = answer(chosen.spark), answer(regenerated)
+    wanted, result = answer(chosen.spark), answer(regenerated)
     seconds = [(_seconds(answer, chosen.spark), _seconds(answer, regenerated)) for _ in range(RUNS)]
     before, after = (min(column) for column in zip(*seconds, strict=True))
     return RoundTrip(
         chosen.name,
         query,
         Answered(chosen.spark, int(wanted.num_rows), before),
-        Answered(regenerated, int(found.num_rows), after),
-        same_bag(wanted, found),
+        Answered(regenerated, int(result.num_rows), after),
+        same_bag(wanted, result),
     )
 
 

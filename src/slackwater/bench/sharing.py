@@ -90,13 +90,13 @@ def measure_sharing(
     timeline = Timeline.of([f"run {run}" for run in range(1, len(prices) + 1)], prices, deliver)
     catalog = workload.catalog()
     options = Options()
-    found = []
+    cases = []
     for query in workload.queries().values() if queries is None else queries:
         bound = canonical(normalize(bind(query.spark, catalog)))
-        found.append(_shared(query.name, plan_query(bound, statistics, timeline, options), timeline, options, seconds))
+        cases.append(_shared(query.name, plan_query(bound, statistics, timeline, options), timeline, options, seconds))
         if done:
-            done(found[-1])
-    return SharingBenchmark(workload.name, deliver, tuple(found))
+            done(cases[-1])
+    return SharingBenchmark(workload.name, deliver, tuple(cases))
 
 
 def _shared(name: str, planning: Planning, timeline: Timeline, options: Options, seconds: float) -> SharedQuery:

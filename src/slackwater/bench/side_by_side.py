@@ -24,11 +24,11 @@ Known = dict[tuple[str, str, str, object], TrialSpent]
 
 @dataclass
 class SideBySide:
-    """Measures cases in one session; `known` is what plans have cost that were met before."""
+    """Measures cases in one session; `results` is what plans have cost that were met before."""
 
     session: Session
     directory: Path
-    known: Known = field(default_factory=dict)
+    results: Known = field(default_factory=dict)
     _jobs: int = 0
 
     def measure(self, outcome: Outcome, query: WorkloadQuery, setting: Setting) -> Outcome:
@@ -41,10 +41,10 @@ class SideBySide:
     def _measure(self, case: EffectivenessCase, query: WorkloadQuery, setting: Setting) -> dict[str, TrialSpent]:
         trials = {name: self._trial(query, setting, name) for name in (REFERENCE, TOGETHER)}
         keys = {name: (case.query, case.pattern, case.scenario, signature(t.plan())) for name, t in trials.items()}
-        new = {keys[name]: name for name in trials if keys[name] not in self.known}
+        new = {keys[name]: name for name in trials if keys[name] not in self.results}
         costs = by_turns({name: trials[name] for name in new.values()}, setting)
-        self.known |= {key: costs[name] for key, name in new.items()}
-        return {name: self.known[key] for name, key in keys.items()}
+        self.results |= {key: costs[name] for key, name in new.items()}
+        return {name: self.results[key] for name, key in keys.items()}
 
     def _trial(self, query: WorkloadQuery, setting: Setting, name: str) -> JobTrial:
         self._jobs += 1

@@ -93,20 +93,20 @@ class SlowExplorer(Explorer):
         self._cut_circles()
 
     def _expand(self, form: Form, *, to_batch: bool) -> list[Alternative]:
-        found = super()._expand(form, to_batch=to_batch)
+        alternatives = super()._expand(form, to_batch=to_batch)
         more = [
             alternative
-            for rule in self._unpromising(form, found, to_batch=to_batch)
+            for rule in self._unpromising(form, alternatives, to_batch=to_batch)
             for alternative in self._fire(rule, form)
         ]
         self._excess += [(form, alternative) for alternative in more]
-        return [*found, *more]
+        return [*alternatives, *more]
 
-    def _unpromising(self, form: Form, found: list[Alternative], *, to_batch: bool) -> list[Rule]:
-        if not found or to_batch or form.partial or (form.signed and not self.memo[form.group].has_deltas):
+    def _unpromising(self, form: Form, alternatives: list[Alternative], *, to_batch: bool) -> list[Rule]:
+        if not alternatives or to_batch or form.partial or (form.signed and not self.memo[form.group].has_deltas):
             return []
         rules: list[Rule] = []
-        if PRUNING in self.without and not any(map(is_last_resort, found)):
+        if PRUNING in self.without and not any(map(is_last_resort, alternatives)):
             rules += [rule for rule in self._rules_for(form) if rule.flags.last_resort]
         if GUIDANCE in self.without:
             rules += [rule for rule in _UNGUIDED if rule.pattern.kind is form.kind]

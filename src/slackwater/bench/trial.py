@@ -185,7 +185,7 @@ class JobTrial:
         timeline = self._timeline
         self._directory.mkdir(parents=True)
         (self._directory / "query.sql").write_text(self._query.spark + "\n", encoding="utf-8")
-        told = {
+        content = {
             "name": self._query.name,
             "query": "query.sql",
             "refresh": self._setting.refresh,
@@ -197,7 +197,7 @@ class JobTrial:
             "sources": {name: self._source(name) for name in self._tables},
             "output": {"path": "answer"},
         }
-        text = yaml.safe_dump(told, sort_keys=False, width=120)
+        text = yaml.safe_dump(content, sort_keys=False, width=120)
         (self._directory / "slackwater.yml").write_text(text, encoding="utf-8")
         for name in self._tables:
             if name in self._data.changing:
@@ -207,20 +207,20 @@ class JobTrial:
         key = self._data.work.tables[name].key
         arrivals = self._expected(name)
         # Batch does not check what it reads either; what checks cost is measured apart.
-        told: dict[str, object] = {"key": list(key)} if key else {}
-        told["check"] = "trust"
-        told["path"] = str(self._inputs(name) if name in self._data.changing else self._data.directory(name))
+        entry: dict[str, object] = {"key": list(key)} if key else {}
+        entry["check"] = "trust"
+        entry["path"] = str(self._inputs(name) if name in self._data.changing else self._data.directory(name))
         expected: dict[str, object] = {"rows": int(sum(arrival.growth for arrival in arrivals))}
         if name in self._data.changing:
             is_feed = self._data.is_feed(name)
-            told["changes"] = "feed" if is_feed else "append"
+            entry["changes"] = "feed" if is_feed else "append"
             together = {other: by for other, by in self._data.promises(name).items() if other in self._tables}
-            told |= {"with": together} if together else {}
+            entry |= {"with": together} if together else {}
             named = zip(self._timeline.times, arrivals, strict=True)
             expected["arrives"] = {time: _told(arrival, is_feed) for time, arrival in named}
         else:
-            told["static"] = True
-        return {**told, "expect": expected}
+            entry["static"] = True
+        return {**entry, "expect": expected}
 
     def _expected(self, table: str) -> tuple[Arrival, ...]:
         return self._setting.expected.get(table) or self._data.arrivals(table)
@@ -341,8 +341,8 @@ def is_delivered(session: Session, job: Job, batch: Path) -> bool:
     for name, directory in ((BATCH, batch), (DELIVERED, job.store.answer_directories[ONLY].output)):
         paths = tuple(sorted(path.name for path in directory.glob("*.parquet")))
         run_statement(session, view_of_files(name, Files("parquet", str(directory), paths), fields))
-    found = difference(session, BATCH, DELIVERED, fields, tolerance=job.config.tolerance)
-    return found.is_none or job.verify().equal
+    mismatch = difference(session, BATCH, DELIVERED, fields, tolerance=job.config.tolerance)
+    return mismatch.is_none or job.verify().equal
 
 
 def cost_of_runs(job: Job, manifests: Sequence[Manifest]) -> TrialCost:

@@ -86,34 +86,34 @@ def measure_wrong_days(
 
     Queries over tables that all stand still are left out.
     """
-    known = workload_statistics(workload, scale_factor, ArrivalPattern(shares=SHARES))
+    statistics = workload_statistics(workload, scale_factor, ArrivalPattern(shares=SHARES))
     catalog = workload.catalog()
-    found = []
+    days = []
     for query in workload.queries().values() if queries is None else queries:
         bound = canonical(normalize(bind(query.spark, catalog)))
         scans = [node.table for node in bound.relation.walk() if isinstance(node, Scan)]
-        if table := largest({scanned.name for scanned in scans if scanned.changing}, known):
-            found.append(_day(query.name, bound, table, known))
+        if table := largest({scanned.name for scanned in scans if scanned.changing}, statistics):
+            days.append(_day(query.name, bound, table, statistics))
             if done:
-                done(found[-1])
-    return WrongDays(workload.name, tuple(found))
+                done(days[-1])
+    return WrongDays(workload.name, tuple(days))
 
 
-def largest(changing: Iterable[str], known: Statistics) -> str | None:
+def largest(changing: Iterable[str], statistics: Statistics) -> str | None:
     """The largest of the tables that change; None where nothing does, and no day can go wrong."""
-    return max(sorted(changing), key=lambda name: known[name].total, default=None)
+    return max(sorted(changing), key=lambda name: statistics[name].total, default=None)
 
 
-def _day(name: str, query: BoundQuery, table: str, known: Statistics) -> WrongDay:
+def _day(name: str, query: BoundQuery, table: str, statistics: Statistics) -> WrongDay:
     whole = Timeline.of(TIMES, PRICES)
-    morning = plan_query(query, known, whole).plan
+    morning = plan_query(query, statistics, whole).plan
     past = Past(morning, 1, {state.name: state.rows for state in morning.states})
-    first, second, third = known[table].arrivals
-    ten = _with(known, table, (first, scaled(second, 10.0), third))
-    none = _with(known, table, (first, scaled(second, 0.0), third))
+    first, second, third = statistics[table].arrivals
+    ten = _with(statistics, table, (first, scaled(second, 10.0), third))
+    none = _with(statistics, table, (first, scaled(second, 0.0), third))
     missed = Timeline.of((TIMES[0], TIMES[2]), (PRICES[0], PRICES[2]))
-    merged = {n: bringing(t, (t.arrivals[0], _plus(*t.arrivals[1:]))) for n, t in known.items()}
-    made_up = {n: bringing(t, (t.arrivals[0], _plus(*t.arrivals[1:]), Arrival(0.0))) for n, t in known.items()}
+    merged = {n: bringing(t, (t.arrivals[0], _plus(*t.arrivals[1:]))) for n, t in statistics.items()}
+    made_up = {n: bringing(t, (t.arrivals[0], _plus(*t.arrivals[1:]), Arrival(0.0))) for n, t in statistics.items()}
     return WrongDay(
         name,
         table,
@@ -129,15 +129,15 @@ def _rest(
     query: BoundQuery,
     past: Past,
     timeline: Timeline,
-    known: Statistics,
+    statistics: Statistics,
     old_prices: Vector,
-    old_known: Statistics,
+    old_statistics: Statistics,
 ) -> RestOfDay:
     """Both plans priced alike; a new plan that is no better than the old one is not taken."""
     options = Options()
-    new = plan_query(query, known, timeline, options, past)
-    static = rest_cost(past.plan, past, new.memo, old_known, options.model)
-    anew = rest_cost(new.plan, past, new.memo, known, options.model)
+    new = plan_query(query, statistics, timeline, options, past)
+    static = rest_cost(past.plan, past, new.memo, old_statistics, options.model)
+    anew = rest_cost(new.plan, past, new.memo, statistics, options.model)
     assert static is not None
     assert anew is not None
     before = sum(w * c for w, c in zip(old_prices, static, strict=True))
@@ -145,8 +145,8 @@ def _rest(
     return RestOfDay(before, min(before, after))
 
 
-def _with(known: Statistics, table: str, arrivals: tuple[Arrival, ...]) -> Statistics:
-    return {name: bringing(told, arrivals) if name == table else told for name, told in known.items()}
+def _with(statistics: Statistics, table: str, arrivals: tuple[Arrival, ...]) -> Statistics:
+    return {name: bringing(each, arrivals) if name == table else each for name, each in statistics.items()}
 
 
 def scaled(arrival: Arrival, factor: float) -> Arrival:

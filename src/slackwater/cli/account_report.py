@@ -33,16 +33,16 @@ def account_as_json(account: Account | None) -> Json:
     }
 
 
-def at_work_as_json(found: AtWork | None) -> Json:
-    if found is None:
+def at_work_as_json(at_work: AtWork | None) -> Json:
+    if at_work is None:
         return None
     return {
-        "owner": found.owner,
-        "since": found.started,
-        "seconds": found.for_s,
-        "left_behind": found.left_behind,
-        "run": found.run,
-        "writing": list(found.steps),
+        "owner": at_work.owner,
+        "since": at_work.started,
+        "seconds": at_work.for_s,
+        "left_behind": at_work.left_behind,
+        "run": at_work.run,
+        "writing": list(at_work.steps),
     }
 
 

@@ -25,59 +25,59 @@ MUCH = 30.0
 class BreakdownReport:
     """One table a figure; times in milliseconds of one thread."""
 
-    found: PlanningBreakdown
+    measured: PlanningBreakdown
 
     def as_json(self) -> Json:
-        return plain(self.found.as_json())
+        return plain(self.measured.as_json())
 
     def as_text(self) -> RenderableType:
-        found = self.found
+        bench = self.measured
         parts = [
             self._against_classical(),
             self._complexity(),
-            _of("(c) exploration by number of runs, ms", found.runs, explore),
-            _of("(d) choice by number of runs, ms", found.runs, choose),
-            _of("(e) exploration by number of methods, ms", found.methods, explore),
-            _of("(f) choice by number of methods, ms", found.methods, choose),
-            _of("(g) exploration with speed-ups switched off, ms", found.speed_ups, explore),
+            _of("(c) exploration by number of runs, ms", bench.runs, explore),
+            _of("(d) choice by number of runs, ms", bench.runs, choose),
+            _of("(e) exploration by number of methods, ms", bench.methods, explore),
+            _of("(f) choice by number of methods, ms", bench.methods, choose),
+            _of("(g) exploration with speed-ups switched off, ms", bench.speed_ups, explore),
         ]
         verdict = (
-            f"exploration takes {100 * found.growth_of_exploration:+.0f} % for {found.runs.values[-1]} runs against "
-            f"{found.runs.values[0]}; the planner holds at most {size(max(found.peak_bytes.values()))}"
+            f"exploration takes {100 * bench.growth_of_exploration:+.0f} % for {bench.runs.values[-1]} runs against "
+            f"{bench.runs.values[0]}; the planner holds at most {size(max(bench.peak_bytes.values()))}"
         )
         return Group(*(each for part in parts for each in (part, Text())), Text(verdict, style="bold"))
 
     def _against_classical(self) -> Table:
-        found = self.found
-        table = _table(f"(a) planning against classical planning, {len(found.classical)} queries", "over queries")
+        bench = self.measured
+        table = _table(f"(a) planning against classical planning, {len(bench.classical)} queries", "over queries")
         for name in ("classical ms", "incremental ms", "times as long"):
             table.add_column(name, justify="right")
-        ratios = found.against_classical()
+        ratios = bench.against_classical()
         for share, name in SPREAD:
             times = [
-                percentile([each.total_s for each in some], share) for some in (found.classical, found.incremental)
+                percentile([each.total_s for each in some], share) for some in (bench.classical, bench.incremental)
             ]
             table.add_row(name, *map(_ms, times), f"{ratios[name]:.1f}")
         return table
 
     def _complexity(self) -> Table:
-        found = self.found
+        bench = self.measured
         table = _table("(b) by complexity of queries", "query")
         for name in ("joins", "tables", "aggregates", "explore ms", "choose ms", "memory"):
             table.add_column(name, justify="right")
-        for query, each in found.complexity.items():
-            usual = found.runs.times[query][0]
+        for query, each in bench.complexity.items():
+            usual = bench.runs.times[query][0]
             counts = (str(each.joins), str(each.tables), str(each.aggregates))
-            table.add_row(query, *counts, _ms(usual.explore_s), _ms(usual.choose_s), size(found.peak_bytes[query]))
+            table.add_row(query, *counts, _ms(usual.explore_s), _ms(usual.choose_s), size(bench.peak_bytes[query]))
         return table
 
     def charts(self) -> dict[str, Chart]:
         """The figures by their letters, those of exploration and of choice together."""
-        found = self.found
-        ratios = [(name, [ratio]) for name, ratio in found.against_classical().items()]
+        bench = self.measured
+        ratios = [(name, [ratio]) for name, ratio in bench.against_classical().items()]
         by_query = [
-            (query.removeprefix("tpcds-"), [found.runs.times[query][0].explore_s, found.runs.times[query][0].choose_s])
-            for query in found.complexity
+            (query.removeprefix("tpcds-"), [bench.runs.times[query][0].explore_s, bench.runs.times[query][0].choose_s])
+            for query in bench.complexity
         ]
         both = ("exploration", "choice")
         return {
@@ -85,9 +85,9 @@ class BreakdownReport:
                 "Planning against classical planning, over queries", ("total",), ratios, "classical", MUCH, False
             ),
             "b": Chart("Seconds of planning by query, from simple to complex", both, by_query, None, MUCH, False),
-            "cd": _grown("Planning by number of runs", found.runs, f"{found.runs.values[0]} runs"),
-            "ef": _grown("Planning by number of methods", found.methods, found.methods.values[0]),
-            "g": _grown("Exploration without its speed-ups", found.speed_ups, "as it is", choice=False),
+            "cd": _grown("Planning by number of runs", bench.runs, f"{bench.runs.values[0]} runs"),
+            "ef": _grown("Planning by number of methods", bench.methods, bench.methods.values[0]),
+            "g": _grown("Exploration without its speed-ups", bench.speed_ups, "as it is", choice=False),
         }
 
 

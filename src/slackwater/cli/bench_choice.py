@@ -45,14 +45,14 @@ class ChoiceReport:
             f"{100 * bench.regret / max(bench.best, 1e-6):.1f} % of {bench.best:.2f} s; by total CPU "
             f"right or close in {bench.right_by_process}"
         )
-        told = [Text(each.why()) for each in bench.worst]
+        lines = [Text(each.why()) for each in bench.worst]
         if bench.texts_off is not None:
             least, middle, most = bench.texts_off
             words = (
                 f"{middle:.2f} times what was expected in the middle, {least:.2f} to {most:.2f} times for half of them"
             )
-            told.append(Text(f"the queries' texts took {words}"))
-        return Group(table, Text(), *failures(bench.failed), Text(verdict, style="bold"), *told)
+            lines.append(Text(f"the queries' texts took {words}"))
+        return Group(table, Text(), *failures(bench.failed), Text(verdict, style="bold"), *lines)
 
 
 def _cells(each: MeasuredChoice) -> tuple[str | Text, ...]:
@@ -85,14 +85,14 @@ def choice(output: CommandOutput, /, weights: str | None, resume: bool, **given:
     timeline = Timeline.of(asked.times, prices(weights, len(shares)), "final")
     factors = asked.prices.factors if asked.prices is not None else EVEN
 
-    def report(found: Sequence[MeasuredChoice | Failed]) -> ChoiceReport:
-        told = {item.value: factors[item] for item in Item}
+    def report(results: Sequence[MeasuredChoice | Failed]) -> ChoiceReport:
+        by_item = {item.value: factors[item] for item in Item}
         return ChoiceReport(
-            ChoiceBenchmark(asked.workload_name, asked.scale_factor, shares, timeline.weights, tuple(found), told)
+            ChoiceBenchmark(asked.workload_name, asked.scale_factor, shares, timeline.weights, tuple(results), by_item)
         )
 
-    known = known_from(asked.json_file, choices_from_json) if resume else {}
-    found = measured_in_turn(output, asked, timeline, choose, report, known)
-    output.report_measurements(report(found), asked.json_file)
-    if not all(isinstance(each, MeasuredChoice) and each.equal for each in found):
+    past = known_from(asked.json_file, choices_from_json) if resume else {}
+    results = measured_in_turn(output, asked, timeline, choose, report, past)
+    output.report_measurements(report(results), asked.json_file)
+    if not all(isinstance(each, MeasuredChoice) and each.equal for each in results):
         raise click.exceptions.Exit(1)

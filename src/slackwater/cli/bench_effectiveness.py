@@ -46,17 +46,17 @@ WORKLOAD = "tpcds"
 class EffectivenessReport:
     """The four figures as tables, then where one method alone is better, by estimate or as measured."""
 
-    found: EffectivenessBenchmark
+    bench: EffectivenessBenchmark
 
     def as_json(self) -> Json:
-        return plain(self.found.as_json())
+        return plain(self.bench.as_json())
 
     def as_text(self) -> RenderableType:
         tables = [self._table(letter) for letter in FIGURES]
         return Group(*(part for table in tables for part in (table, Text())), *self._remarks(), self._verdict())
 
     def _table(self, letter: str) -> Table:
-        bench = self.found
+        bench = self.bench
         table = Table(title=f"({letter}) {FIGURES[letter]}", title_justify="left", box=None, header_style="bold")
         table.add_column("query")
         table.add_column("arrivals")
@@ -77,53 +77,53 @@ class EffectivenessReport:
 
     @property
     def _is_measured(self) -> bool:
-        return any(outcome.measured or outcome.error for outcome in self.found.outcomes)
+        return any(outcome.measured or outcome.error for outcome in self.bench.outcomes)
 
     def _remarks(self) -> list[Text]:
         remarks = [
             f"{outcome.case}: {outcome.best_alone[0]} alone costs "
             f"{outcome.best_alone[1] / outcome.together:.3f} of all methods together, by estimate"
-            for outcome in self.found.exceptions
+            for outcome in self.bench.exceptions
         ]
         remarks += [
             f"{outcome.case}: measured, the plan of all methods took {outcome.measured_ratio():.2f} of {REFERENCE}'s"
-            for outcome in self.found.worse_as_measured
+            for outcome in self.bench.worse_as_measured
         ]
-        remarks += [f"{outcome.case}: {outcome.error or 'NOT EQUAL to batch'}" for outcome in self.found.unequal]
+        remarks += [f"{outcome.case}: {outcome.error or 'NOT EQUAL to batch'}" for outcome in self.bench.unequal]
         return [Text(remark, style="red") for remark in remarks]
 
     def _verdict(self) -> Text:
-        bench = self.found
+        bench = self.bench
         hold = len(bench.outcomes) - len(bench.exceptions)
-        told = (
+        verdict = (
             f"{bench.workload}, scale factor {bench.scale_factor:g}: all methods together are no worse than the best "
             f"of them in {hold} of {len(bench.outcomes)} cases, by estimate"
         )
-        told += f"; in {sum(outcome.same_plan for outcome in bench.outcomes)} their plan is {REFERENCE}'s"
+        verdict += f"; in {sum(outcome.same_plan for outcome in bench.outcomes)} their plan is {REFERENCE}'s"
         measured = [outcome for outcome in bench.outcomes if outcome.measured]
         if measured:
-            told += (
+            verdict += (
                 f"; {len(measured)} of the others measured, {len(bench.worse_as_measured)} more than a tenth worse; "
                 f"{len([o for o in measured if o not in bench.unequal])} of {len(measured)} equal to batch"
             )
-        return Text(told, style="bold")
+        return Text(verdict, style="bold")
 
     def charts(self) -> dict[str, Chart]:
         """The figures by letter, and once more by what was measured."""
-        bench = self.found
+        bench = self.bench
         others = tuple(name for name in bench.methods if name != REFERENCE)
-        found: dict[str, Chart] = {}
+        charts: dict[str, Chart] = {}
         for letter, title in FIGURES.items():
             outcomes = bench.figure(letter)
             named = [(_name(outcome, letter), outcome) for outcome in outcomes]
-            told = f"{title}: estimated cost against {REFERENCE}, scale factor {bench.scale_factor:g}"
+            label = f"{title}: estimated cost against {REFERENCE}, scale factor {bench.scale_factor:g}"
             rows = [(name, [o.relative(each) for each in (TOGETHER, *others, BATCH)]) for name, o in named]
-            found[letter] = Chart(told, (TOGETHER, *others, BATCH), rows, REFERENCE)
+            charts[letter] = Chart(label, (TOGETHER, *others, BATCH), rows, REFERENCE)
             if any(outcome.measured for outcome in outcomes):
-                told = f"{title}: CPU of all methods together against {REFERENCE}, scale factor {bench.scale_factor:g}"
+                label = f"{title}: CPU of all methods together against {REFERENCE}, scale factor {bench.scale_factor:g}"
                 ratios = [(n, [o.measured_ratio(), o.measured_ratio(process=True)]) for n, o in named]
-                found[f"{letter}-measured"] = Chart(told, ("executors", "JVM and Python"), ratios, REFERENCE)
-        return found
+                charts[f"{letter}-measured"] = Chart(label, ("executors", "JVM and Python"), ratios, REFERENCE)
+        return charts
 
 
 def _name(outcome: Outcome, letter: str) -> str:
@@ -197,32 +197,32 @@ def effectiveness(
             if isinstance(shown, Status):
                 shown.update(str(outcome.case))
 
-        found = EffectivenessBenchmark(
+        bench = EffectivenessBenchmark(
             work.name,
             scale_factor,
             tuple(estimate_all(work, queries, statistics, patterns=list(named), done=say)),
         )
-        if not estimates_only and found.to_measure:
+        if not estimates_only and bench.to_measure:
 
             def setting(outcome: Outcome) -> Setting:
                 arriving = prepare_data(work, scale_factor, named[outcome.case.pattern], data)
                 return Setting(arriving, outcome.case.timeline, warm_up, repeat)
 
-            jobs = Path(tempfile.mkdtemp(prefix="jobs-", dir=setting(found.outcomes[0]).data.home))
+            jobs = Path(tempfile.mkdtemp(prefix="jobs-", dir=setting(bench.outcomes[0]).data.home))
             with _removed(jobs, keep):
                 side = SideBySide(open_session("slackwater bench", master), jobs)
                 by_name = {query.name: query for query in queries}
-                found = _measured(found, side, by_name, setting, say, json_file)
-    report = EffectivenessReport(found)
+                bench = _measured(bench, side, by_name, setting, say, json_file)
+    report = EffectivenessReport(bench)
     for letter, chart in report.charts().items() if chart_prefix is not None else ():
         write_file(f"{chart_prefix}-{letter}.svg", chart.as_svg())
     output.report_measurements(report, json_file)
-    if found.unequal:
+    if bench.unequal:
         raise click.exceptions.Exit(1)
 
 
 def _measured(
-    found: EffectivenessBenchmark,
+    bench: EffectivenessBenchmark,
     side: SideBySide,
     queries: dict[str, WorkloadQuery],
     setting: Callable[[Outcome], Setting],
@@ -230,15 +230,15 @@ def _measured(
     json_file: str | None,
 ) -> EffectivenessBenchmark:
     """The same with what is drawn measured, where plans differ; the file has the numbers so far."""
-    outcomes = list(found.outcomes)
-    for position in found.to_measure:
+    outcomes = list(bench.outcomes)
+    for position in bench.to_measure:
         if json_file is not None and json_file != TO_STDOUT:
-            write_json(json_file, EffectivenessReport(found))
+            write_json(json_file, EffectivenessReport(bench))
         outcome = outcomes[position]
         say(outcome)
         outcomes[position] = side.measure(outcome, queries[outcome.case.query], setting(outcome))
-        found = EffectivenessBenchmark(found.workload, found.scale_factor, tuple(outcomes))
-    return found
+        bench = EffectivenessBenchmark(bench.workload, bench.scale_factor, tuple(outcomes))
+    return bench
 
 
 @contextmanager

@@ -39,67 +39,67 @@ class EstimatesReport:
     measured: tuple[EstimatesBenchmark, ...]
 
     def as_json(self) -> Json:
-        return plain([found.as_json() for found in self.measured])
+        return plain([each.as_json() for each in self.measured])
 
     def as_text(self) -> RenderableType:
         parts: list[RenderableType] = []
-        for found in self.measured:
-            for table in (_by_operator(found), _by_kind(found), _of_steps(found), _by_query(found)):
+        for bench in self.measured:
+            for table in (_by_operator(bench), _by_kind(bench), _of_steps(bench), _by_query(bench)):
                 parts += [table, Text()]
         return Group(*parts, Text(self._verdict(), style="bold"))
 
     def _verdict(self) -> str:
-        counted = sum(len(found.of()) for found in self.measured)
+        counted = sum(len(bench.of()) for bench in self.measured)
         first = self.measured[0]
-        told = f"{first.workload} at scale factor {first.scale_factor:g}: {counted} forms estimated and counted"
+        verdict = f"{first.workload} at scale factor {first.scale_factor:g}: {counted} forms estimated and counted"
         deep, large = (sum(counts) for counts in zip(*((f.too_deep, f.too_large) for f in self.measured), strict=True))
-        told += f"; {deep} left out, whose texts are nested deeper than DuckDB reads" if deep else ""
-        return told + (f"; {large} left out, of more than {MOST_ROWS:,.0f} expected rows" if large else "")
+        verdict += f"; {deep} left out, whose texts are nested deeper than DuckDB reads" if deep else ""
+        return verdict + (f"; {large} left out, of more than {MOST_ROWS:,.0f} expected rows" if large else "")
 
 
-def _by_operator(found: EstimatesBenchmark) -> Table:
+def _by_operator(bench: EstimatesBenchmark) -> Table:
     """One line an operator and form; then over all."""
-    table = _table(f"{found.pattern}: q-error of rows (median, 90th percentile, worst)", "form", "operator")
+    table = _table(f"{bench.pattern}: q-error of rows (median, 90th percentile, worst)", "form", "operator")
     for method in METHODS:
         table.add_column(method, justify="right")
-    for (form, operator), guesses in found.by_operator().items():
+    for (form, operator), guesses in bench.by_operator().items():
         table.add_row(form, operator, str(len(guesses)), *_cells(guesses, METHODS))
     table.add_section()
     for form in (Kind.SNAPSHOT, Kind.DELTA):
-        guesses = [guess for guess in found.of() if guess.form.startswith(form)]
+        guesses = [guess for guess in bench.of() if guess.form.startswith(form)]
         table.add_row(form, ALL, str(len(guesses)), *_cells(guesses, METHODS))
     return table
 
 
-def _of_steps(found: EstimatesBenchmark) -> Table:
+def _of_steps(bench: EstimatesBenchmark) -> Table:
     """The steps of plans: what they save, keep and deliver is all that a job counts."""
-    table = _table(f"{found.pattern}: q-error of the rows of steps (median, 90th percentile, worst)", "planned")
+    table = _table(f"{bench.pattern}: q-error of the rows of steps (median, 90th percentile, worst)", "planned")
     for name in ("median", "90th", "worst"):
         table.add_column(name, justify="right")
-    for method, errors in found.steps.items():
+    for method, errors in bench.steps.items():
         if (lies := ErrorSpread.of(errors)) is not None:
             table.add_row(method, str(lies.counted), *map(_short, (lies.median, lies.p90, lies.worst)))
     return table
 
 
-def _by_kind(found: EstimatesBenchmark) -> Table:
-    table = _table(f"{found.pattern}: q-error of changes by kind (median, 90th percentile, worst)", "kind")
+def _by_kind(bench: EstimatesBenchmark) -> Table:
+    table = _table(f"{bench.pattern}: q-error of changes by kind (median, 90th percentile, worst)", "kind")
     methods = (FORMULAS, LEARNED, DIFFERENCE)
     for method in methods:
         table.add_column(method, justify="right")
     for kind in ("inserts", "updates", "deletes"):
-        guesses = found.of(kind)
+        guesses = bench.of(kind)
         table.add_row(kind, str(len(guesses)), *_cells(guesses, methods))
     return table
 
 
-def _by_query(found: EstimatesBenchmark) -> Table:
+def _by_query(bench: EstimatesBenchmark) -> Table:
     """As InQP's Table 3.1: what is missing to the truth, or too much."""
-    table = _table(f"{found.pattern}: changes of all operators, expected against counted", "query", counted=False)
+    table = _table(f"{bench.pattern}: changes of all operators, expected against counted", "query", counted=False)
     methods = (FORMULAS, LEARNED, DIFFERENCE)
     for method in methods:
         table.add_column(method, justify="right")
-    for query, shares in found.by_query().items():
+    for query, shares in bench.by_query().items():
         table.add_row(query, *(f"{100 * shares[method]:+.1f} %" for method in methods))
     return table
 
@@ -115,8 +115,8 @@ def _table(title: str, *first: str, counted: bool = True) -> Table:
 
 def _cells(guesses: Iterable[Guess], methods: Iterable[str]) -> list[str]:
     some = list(guesses)
-    found = (spread(some, method) for method in methods)
-    return ["–" if s is None else f"{_short(s.median)}, {_short(s.p90)}, {_short(s.worst)}" for s in found]
+    spreads = (spread(some, method) for method in methods)
+    return ["–" if s is None else f"{_short(s.median)}, {_short(s.p90)}, {_short(s.worst)}" for s in spreads]
 
 
 def _short(error: float) -> str:

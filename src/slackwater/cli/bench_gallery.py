@@ -110,13 +110,13 @@ def gallery(output: CommandOutput, /, **given: object) -> None:
     """
     asked = GalleryOptions(**given)  # type: ignore[arg-type]
     jobs, setting = asked.jobs(), asked.setting()
-    found: list[QueryResult | Failed] = []
+    results: list[QueryResult | Failed] = []
 
     def report() -> GalleryReport:
-        return GalleryReport(GalleryBenchmark(asked.scale, asked.days, asked.check, tuple(found)))
+        return GalleryReport(GalleryBenchmark(asked.scale, asked.days, asked.check, tuple(results)))
 
     def done(result: QueryResult | Failed) -> None:
-        found.append(result)
+        results.append(result)
         if asked.json_file is not None and asked.json_file != TO_STDOUT:
             write_json(asked.json_file, report())
 
@@ -133,7 +133,7 @@ def gallery(output: CommandOutput, /, **given: object) -> None:
         if setting.warm_up:
             with suppress(Exception):
                 warmed_up(session, setting, jobs[0], directory / "warm-up")
-        in_turn(jobs, measured, known={}, begun=begun, done=done)
+        in_turn(jobs, measured, past={}, begun=begun, done=done)
     output.report_measurements(report(), asked.json_file)
     if not report().measured.sound:
         raise click.exceptions.Exit(1)

@@ -116,10 +116,10 @@ class JobsBenchmarkOptions:
         if self.prices_file is None:
             return None
         wrong: list[str] = []
-        found = read_prices(self.prices_file, self.master, wrong.append)
+        prices = read_prices(self.prices_file, self.master, wrong.append)
         if wrong:
             raise UserError(wrong[0].partition(";")[0])
-        return found
+        return prices
 
     @property
     def work(self) -> Workload:
@@ -150,16 +150,16 @@ def measured_in_turn(
     timeline: Timeline,
     how: Measure[Found],
     report: Callable[[Sequence[Found | Failed]], Report],
-    known: Mapping[str, Found] | None = None,
+    past: Mapping[str, Found] | None = None,
 ) -> list[Found | Failed]:
     """Every query that is asked for, measured; the numbers so far are in the file after each."""
     queries = asked.queries()
-    found: list[Found | Failed] = []
+    results: list[Found | Failed] = []
 
     def done(result: Found | Failed) -> None:
-        found.append(result)
+        results.append(result)
         if asked.json_file is not None and asked.json_file != TO_STDOUT:
-            write_json(asked.json_file, report(found))
+            write_json(asked.json_file, report(results))
 
     with output.waiting("preparing the data") as shown:
 
@@ -174,8 +174,8 @@ def measured_in_turn(
         )
         with job_directories(output, data.home, asked.keep) as jobs:
             session = open_session("slackwater bench", asked.master)
-            measure_all(session, setting, queries, jobs, how, known=known or {}, begun=begun, done=done)
-    return found
+            measure_all(session, setting, queries, jobs, how, past=past or {}, begun=begun, done=done)
+    return results
 
 
 @contextmanager

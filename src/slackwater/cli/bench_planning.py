@@ -108,10 +108,10 @@ def _broken_down(work: Workload, chosen: list[WorkloadQuery] | None, scale_facto
 
 def listed(text: str) -> list[str]:
     """The parts of a list on the command line."""
-    found = [part.strip() for part in text.split(",") if part.strip()]
-    if not found:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts:
         raise UserError("an empty list", hint="omit the option to select all")
-    return found
+    return parts
 
 
 def numbered(work: Workload, number: str) -> WorkloadQuery:

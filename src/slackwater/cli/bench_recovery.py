@@ -39,16 +39,16 @@ class RecoveryReport:
 
     def as_text(self) -> RenderableType:
         bench = self.measured
-        told: list[RenderableType] = []
+        parts: list[RenderableType] = []
         for mishap in MISHAPS:
             if days := bench.lived(mishap):
                 table = query_table("static\ns", "anew\ns", "\nshare", "\npromised", "planned\nanew", "\nequal")
                 for query, day in days.items():
                     table.add_row(query, *_cells(day, day.rest(bench.weights)))
-                told += [Text(mishap, style="bold"), table, Text()]
-        told += [*failures(bench.failed), *map(Text, self._left_out())]
+                parts += [Text(mishap, style="bold"), table, Text()]
+        parts += [*failures(bench.failed), *map(Text, self._left_out())]
         where = f"{bench.workload}, scale factor {bench.scale_factor:g}, executor CPU of the rest of the day, weighted"
-        return Group(*told, Text(where), *(Text(line, style="bold") for line in self._verdicts()))
+        return Group(*parts, Text(where), *(Text(line, style="bold") for line in self._verdicts()))
 
     def _left_out(self) -> Iterator[str]:
         """Queries, or days of them, that there is nothing to measure of, and why."""
@@ -102,13 +102,13 @@ def recovery(output: CommandOutput, /, weights: str | None, resume: bool, **give
         raise UserError(f"{len(shares)} runs: the benchmark needs at least one run after the second")
     timeline = Timeline.of(asked.times, prices(weights, len(shares)), "final")
 
-    def report(found: Sequence[Recovery | Failed]) -> RecoveryReport:
+    def report(results: Sequence[Recovery | Failed]) -> RecoveryReport:
         return RecoveryReport(
-            RecoveryBenchmark(asked.workload_name, asked.scale_factor, shares, timeline.weights, tuple(found))
+            RecoveryBenchmark(asked.workload_name, asked.scale_factor, shares, timeline.weights, tuple(results))
         )
 
-    known = known_from(asked.json_file, recoveries_from_json) if resume else {}
-    found = measured_in_turn(output, asked, timeline, recover, report, known)
-    output.report_measurements(report(found), asked.json_file)
-    if not all(isinstance(each, Recovery) and each.equal for each in found):
+    past = known_from(asked.json_file, recoveries_from_json) if resume else {}
+    results = measured_in_turn(output, asked, timeline, recover, report, past)
+    output.report_measurements(report(results), asked.json_file)
+    if not all(isinstance(each, Recovery) and each.equal for each in results):
         raise click.exceptions.Exit(1)

@@ -160,10 +160,10 @@ def progressive(output: CommandOutput, /, cdf_file: str | None, weights: str | N
         bench = ProgressiveBenchmark(asked.workload_name, asked.scale_factor, shares, timeline.weights, tuple(results))
         return ProgressiveReport(bench)
 
-    found = _bench(output, asked, timeline, report)
+    results = _bench(output, asked, timeline, report)
     if cdf_file is not None:
-        write_file(cdf_file, report(found).distribution().as_svg())
-    _check(found)
+        write_file(cdf_file, report(results).distribution().as_svg())
+    _check(results)
 
 
 @click.command()
@@ -195,14 +195,14 @@ def _bench(
     output: CommandOutput, asked: JobsBenchmarkOptions, timeline: Timeline, report: Callable[[Sequence[Result]], _Drawn]
 ) -> list[Result]:
     """Measures, and reports."""
-    found = measured_in_turn(output, asked, timeline, measure, report)
+    results = measured_in_turn(output, asked, timeline, measure, report)
     if asked.chart_file is not None:
-        write_file(asked.chart_file, report(found).chart().as_svg())
-    output.report_measurements(report(found), asked.json_file)
-    return found
+        write_file(asked.chart_file, report(results).chart().as_svg())
+    output.report_measurements(report(results), asked.json_file)
+    return results
 
 
-def _check(found: Sequence[Result]) -> None:
+def _check(results: Sequence[Result]) -> None:
     """Ends with 1 where a query failed or an answer differs."""
-    if not all(isinstance(each, Measurements) and each.equal for each in found):
+    if not all(isinstance(each, Measurements) and each.equal for each in results):
         raise click.exceptions.Exit(1)

@@ -45,8 +45,8 @@ class SharingReport:
         return Group(table, Text(), Text(self._verdict(), style="bold"))
 
     def _verdict(self) -> str:
-        found, distances = self.measured, self.measured.distances
-        head = f"{found.workload}, deliver {found.deliver}: {len(found.queries)} queries"
+        bench, distances = self.measured, self.measured.distances
+        head = f"{bench.workload}, deliver {bench.deliver}: {len(bench.queries)} queries"
         if not distances:
             return f"{head}, no optimum to compare with"
         return (

@@ -40,8 +40,8 @@ class WrongDayReport:
         table.add_section()
         total = [cell for mishap in MISHAPS for cell in _cells(self.measured.total(mishap))]
         table.add_row(Text("sum", style="bold"), "", *total)
-        told = "estimated cost of the rest after 14:00, weighted: by the morning's plan, and planned anew"
-        return Group(table, Text(), Text(told))
+        note = "estimated cost of the rest after 14:00, weighted: by the morning's plan, and planned anew"
+        return Group(table, Text(), Text(note))
 
 
 def _cells(rest: RestOfDay) -> tuple[str, str, str]:

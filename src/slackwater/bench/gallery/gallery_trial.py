@@ -81,12 +81,12 @@ class GalleryTrial:
         """The job's own files, with the checks and the policy of the measurement, and the tables that never change."""
         self._directory.mkdir(parents=True)
         shutil.copy(job.directory / QUERY, self._directory / QUERY)
-        told = yaml.safe_load((job.directory / JOB_FILE).read_text(encoding="utf-8"))
-        for source in told["sources"].values():
+        content = yaml.safe_load((job.directory / JOB_FILE).read_text(encoding="utf-8"))
+        for source in content["sources"].values():
             source["check"] = setting.check.value
         if setting.refresh is not None:
-            told["refresh"] = setting.refresh.value
-        (self._directory / JOB_FILE).write_text(yaml.safe_dump(told, sort_keys=False, width=120), encoding="utf-8")
+            content["refresh"] = setting.refresh.value
+        (self._directory / JOB_FILE).write_text(yaml.safe_dump(content, sort_keys=False, width=120), encoding="utf-8")
         linked(self._landed.standing(), self._directory / DATA)
         for name, source in self.config.sources.items():
             if not source.static:

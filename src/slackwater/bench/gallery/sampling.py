@@ -78,8 +78,8 @@ def running(values: Ints, lengths: Ints) -> Ints:
     sums = np.cumsum(values)
     starts = np.cumsum(lengths) - lengths
     before = np.where(starts > 0, sums[np.maximum(starts - 1, 0)], 0)
-    found: Ints = sums - np.repeat(before, lengths)
-    return found
+    totals: Ints = sums - np.repeat(before, lengths)
+    return totals
 
 
 # --- Arrow -----------------------------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ def feed(
     assert bool(np.all(updated[is_updated] >= arrives[is_updated]))
     gone = deleted != NEVER
     assert bool(np.all(deleted[gone] >= np.maximum(arrives, updated)[gone]))
-    found: list[pa.Table] = []
+    tables: list[pa.Table] = []
     for run in range(runs):
         changed, removed = np.flatnonzero(updated == run), deleted == run
         parts = (
@@ -151,8 +151,8 @@ def feed(
             (before.take(np.flatnonzero(removed & ~is_updated)), "delete"),
             (after.take(np.flatnonzero(removed & is_updated)), "delete"),
         )
-        found.append(pa.concat_tables([_of_kind(rows, kind) for rows, kind in parts]))
-    return found
+        tables.append(pa.concat_tables([_of_kind(rows, kind) for rows, kind in parts]))
+    return tables
 
 
 def _of_kind(rows: pa.Table, kind: str) -> pa.Table:

@@ -56,14 +56,14 @@ Spreadings = Mapping[str, Mapping[str, Spreading]]
 @cache
 def spreadings(workload: str) -> Spreadings:
     """What is known of a workload's columns, by table and column."""
-    found: dict[str, dict[str, Spreading]] = {}
+    by_table: dict[str, dict[str, Spreading]] = {}
     text = files("slackwater.bench.workloads").joinpath("columns.csv").read_text(encoding="utf-8")
     for row in csv.DictReader(text.splitlines()):
         if row["workload"] == workload:
             low, high_tenth, high, width = (
                 float(row[name]) if row[name] else None for name in ("low", "high_tenth", "high", "width")
             )
-            found.setdefault(row["table"], {})[row["column"]] = Spreading(
+            by_table.setdefault(row["table"], {})[row["column"]] = Spreading(
                 float(row["distinct_tenth"]),
                 float(row["distinct"]),
                 float(row["nulls"]),
@@ -72,7 +72,7 @@ def spreadings(workload: str) -> Spreadings:
                 high,
                 width,
             )
-    return MappingProxyType(found)
+    return MappingProxyType(by_table)
 
 
 def counted(tenth: Dataset, one: Dataset) -> Iterator[tuple[str, ...]]:

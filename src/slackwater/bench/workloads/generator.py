@@ -58,11 +58,11 @@ class Generator:
         roots = [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
         if not roots:
             raise MachineError(f"the package `{self.package.replace('_', '-')}` is not installed", hint=INSTALL)
-        found = sorted(path for root in roots for path in root.rglob(f"{self.extension}.duckdb_extension"))
-        for path in found:
+        paths = sorted(path for root in roots for path in root.rglob(f"{self.extension}.duckdb_extension"))
+        for path in paths:
             if path.parent.name == f"v{duckdb_version}":
                 return path
-        built_for = ", ".join(path.parent.name.removeprefix("v") for path in found) or "no version"
+        built_for = ", ".join(path.parent.name.removeprefix("v") for path in paths) or "no version"
         raise MachineError(
             f"the package `{self.package.replace('_', '-')}` is built for DuckDB {built_for}, "
             f"but DuckDB {duckdb_version} is installed",

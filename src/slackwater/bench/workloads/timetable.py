@@ -151,10 +151,10 @@ def _links(frames: Mapping[str, _Frame], name: str) -> tuple[_Link, ...]:
         parent = frames[reference.table]
         wanted = pa.array(fingerprint(frame.columns(reference.columns), 0))
         keys = pa.array(fingerprint(parent.columns(parent.table.key), 0))
-        found: Integers = pc.fill_null(pc.index_in(wanted, value_set=keys), -1).to_numpy().astype(np.int64)
+        positions: Integers = pc.fill_null(pc.index_in(wanted, value_set=keys), -1).to_numpy().astype(np.int64)
         for column in reference.columns:
-            found[frame.rows.column(column).is_null().to_numpy()] = -1
-        links.append(_Link(reference.table, found, reference.owner))
+            positions[frame.rows.column(column).is_null().to_numpy()] = -1
+        links.append(_Link(reference.table, positions, reference.owner))
     return tuple(links)
 
 

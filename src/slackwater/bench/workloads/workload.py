@@ -68,7 +68,7 @@ def tpcds() -> Workload:
 
 def workload(name: str) -> Workload:
     """The workload of this name."""
-    for known in (tpch(), tpcds()):
-        if known.name == name:
-            return known
+    for each in (tpch(), tpcds()):
+        if each.name == name:
+            return each
     raise UserError(f"no workload `{name}`", hint=did_you_mean(name, ("tpch", "tpcds")))

@@ -170,12 +170,12 @@ def arrow_type(spark_type: str) -> pa.DataType:
 
 
 def _check(table: WorkloadTable, schema: Schema) -> None:
-    known = set(table.column_names)
+    columns = set(table.column_names)
     named = {*table.key, *table.unit, table.skew_by, *(c for r in table.references for c in r.columns)}
     if table.measure is not None:
         named.add(table.measure)
-    if not named <= known:
-        raise InternalError(f"workload schema: `{table.name}` names {sorted(named - known)}, which it does not have")
+    if not named <= columns:
+        raise InternalError(f"workload schema: `{table.name}` names {sorted(named - columns)}, which it does not have")
     for reference in table.references:
         target = schema[reference.table]
         if len(target.key) != len(reference.columns):

@@ -83,14 +83,14 @@ def workload_statistics(work: Workload, scale_factor: float, pattern: ArrivalPat
     """The statistics of every table when its rows arrive by a pattern, as a job has counted them on an earlier day."""
     rows = {table.name: rows_of(work, table, scale_factor) for table in work.tables}
     changing, retracting = pattern.changing_tables(work.tables), pattern.retracting_tables(work.tables)
-    found = {}
+    statistics = {}
     for table in work.tables:
         shares = pattern.shares if table.name in changing else (1.0, *(0.0 for _ in pattern.shares[1:]))
         goes = (pattern.deletes, pattern.updates) if table.name in retracting else (0.0, 0.0)
         arrivals = _arrivals(rows[table.name], shares, *goes)
         columns = spreadings(work.name)[table.name]
         ranges = {name: column.range_at(scale_factor) for name, column in columns.items()}
-        found[table.name] = TableStatistics(
+        statistics[table.name] = TableStatistics(
             arrivals,
             _distinct(table, scale_factor, rows, columns),
             {name: column.nulls for name, column in columns.items()},
@@ -98,7 +98,7 @@ def workload_statistics(work: Workload, scale_factor: float, pattern: ArrivalPat
             {name: column.width for name, column in columns.items() if column.width is not None},
             arriving_together(table, pattern, changing),
         )
-    return found
+    return statistics
 
 
 def _distinct(
@@ -109,10 +109,10 @@ def _distinct(
     for reference in table.references:
         if len(reference.columns) == 1:
             most[reference.columns[0]] = min(rows[table.name], rows[reference.table])
-    found = {name: min(most[name], column.distinct_at(scale_factor)) for name, column in columns.items()}
+    distinct = {name: min(most[name], column.distinct_at(scale_factor)) for name, column in columns.items()}
     if len(table.key) == 1:
-        found[table.key[0]] = rows[table.name]
-    return found
+        distinct[table.key[0]] = rows[table.name]
+    return distinct
 
 
 def arriving_together(table: WorkloadTable, pattern: ArrivalPattern, changing: frozenset[str]) -> dict[str, Meeting]:
@@ -125,9 +125,9 @@ def arriving_together(table: WorkloadTable, pattern: ArrivalPattern, changing: f
 
 def _arrivals(rows: float, shares: Sequence[float], deletes: float, updates: float) -> tuple[Arrival, ...]:
     present = 0.0
-    found: list[Arrival] = []
+    arrivals: list[Arrival] = []
     for share in shares:
         arrival = Arrival(rows * share, present * updates, present * deletes)
         present += arrival.growth
-        found.append(arrival)
-    return tuple(found)
+        arrivals.append(arrival)
+    return tuple(arrivals)

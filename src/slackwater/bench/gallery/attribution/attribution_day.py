@@ -88,7 +88,7 @@ def arrivals(scale: float, day: int) -> list[Tables]:
     invalid = np.flatnonzero(random.random(len(clicked)) < 0.065)
     found_at = clicked_at[invalid] + random.exponential(3 * HOUR, len(invalid))
     reasons = pa.array(words(random, len(invalid), {"robot": 0.7, "double": 0.2, "farm": 0.1}))
-    found = pa.table({"click_id": clicks["click_id"].take(invalid), "reason": reasons})
+    findings = pa.table({"click_id": clicks["click_id"].take(invalid), "reason": reasons})
     after_click = np.flatnonzero(random.random(len(clicked)) < 0.11)
     after_view = np.flatnonzero(random.random(count) < 0.001)
     alone = scaled(800, scale)
@@ -98,7 +98,7 @@ def arrivals(scale: float, day: int) -> list[Tables]:
         {
             "impressions": parted(impressions, arrival_of(shown, HOURS), runs),
             "clicks": parted(clicks, arrival_of(clicked_at, HOURS), runs),
-            "invalid_clicks": parted(found, arrival_of(found_at, HOURS), runs),
+            "invalid_clicks": parted(findings, arrival_of(found_at, HOURS), runs),
             "conversions": _conversions(random, day, np.concatenate(users), np.concatenate(since)),
         },
         runs,

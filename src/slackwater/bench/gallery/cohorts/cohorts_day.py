@@ -69,7 +69,7 @@ def arrivals(scale: float, day: int) -> list[Tables]:
         }
     )
     signed_up = np.where(joined < 0, joined * DAY, daytime(random, customers, BUSY))
-    known = pa.table(
+    profiles = pa.table(
         {
             "customer_id": np.arange(customers),
             "country": standing(scale)["countries"]["country"].take(zipf(random, customers, COUNTRIES, 0.7)),
@@ -81,7 +81,7 @@ def arrivals(scale: float, day: int) -> list[Tables]:
     return by_run(
         {
             "orders": parted(orders, arrives, RUNS),
-            "customers": parted(known, arrival_of(signed_up, HOURS), RUNS),
+            "customers": parted(profiles, arrival_of(signed_up, HOURS), RUNS),
             "refunds": _refunds(random, orders, total, np.where(on > -30, arrives, -1)),
         },
         RUNS,
@@ -91,7 +91,7 @@ def arrivals(scale: float, day: int) -> list[Tables]:
 def _refunds(random: Random, orders: pa.Table, total: Ints, arrives: Ints) -> list[pa.Table]:
     """For one order in ten of the last month, from any run of today on."""
     chosen = np.flatnonzero((arrives >= 0) & (random.random(len(arrives)) < 0.1))
-    found = np.maximum(arrives[chosen], random.choice(RUNS, len(chosen), p=(0.8, 0.1, 0.1)))
+    starts = np.maximum(arrives[chosen], random.choice(RUNS, len(chosen), p=(0.8, 0.1, 0.1)))
     before = pa.table(
         {
             "refund_id": orders["order_id"].take(chosen),
@@ -101,6 +101,6 @@ def _refunds(random: Random, orders: pa.Table, total: Ints, arrives: Ints) -> li
         }
     )
     after = before.set_column(3, "state", pa.array(words(random, len(chosen), {"paid": 0.8, "declined": 0.2})))
-    updated = later(random, found, 0.3, RUNS)
-    deleted = later(random, np.maximum(found, updated), 0.03, RUNS)
-    return feed(before, after, arrives=found, updated=updated, deleted=deleted, runs=RUNS)
+    updated = later(random, starts, 0.3, RUNS)
+    deleted = later(random, np.maximum(starts, updated), 0.03, RUNS)
+    return feed(before, after, arrives=starts, updated=updated, deleted=deleted, runs=RUNS)

@@ -118,10 +118,10 @@ def _purchases(random: Random, day: int, visitor: Ints, occurred: Floats) -> lis
 def _visitors(random: Random, day: int, visitors: int) -> list[pa.Table]:
     """All profiles in the morning, then 8 % of them again; a twentieth of the records is delivered again later."""
     runs = len(HOURS)
-    known = np.flatnonzero(random.random(visitors) < 0.9)
-    again = np.sort(known[random.random(len(known)) < 0.08])
-    of = np.concatenate([known, again])
-    at = np.concatenate([np.zeros(len(known), dtype=np.int64), daytime(random, len(again), BUSY)])
+    ids = np.flatnonzero(random.random(visitors) < 0.9)
+    again = np.sort(ids[random.random(len(ids)) < 0.08])
+    of = np.concatenate([ids, again])
+    at = np.concatenate([np.zeros(len(ids), dtype=np.int64), daytime(random, len(again), BUSY)])
     has_account = random.random(len(of)) < np.where(at > 0, 0.9, 0.3)
     profiles = pa.table(
         {

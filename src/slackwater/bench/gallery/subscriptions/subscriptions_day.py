@@ -151,7 +151,7 @@ def _invoice_lines(random: Random, day: int, plan: Ints, seats: Ints) -> tuple[p
 def _credit_notes(random: Random, lines: pa.Table, arrives: Ints) -> list[pa.Table]:
     """For 3 % of the lines; most are approved by the evening, a few are deleted."""
     chosen = np.flatnonzero(random.random(lines.num_rows) < 0.03)
-    of, found = lines.take(chosen), np.maximum(arrives[chosen], random.integers(0, RUNS, len(chosen)))
+    of, starts = lines.take(chosen), np.maximum(arrives[chosen], random.integers(0, RUNS, len(chosen)))
     before = pa.table(
         {
             "credit_id": of["line_id"],
@@ -161,7 +161,7 @@ def _credit_notes(random: Random, lines: pa.Table, arrives: Ints) -> list[pa.Tab
         }
     )
     after = before.set_column(3, "state", pa.array(words(random, len(chosen), {"approved": 0.9, "refused": 0.1})))
-    updated = later(random, found, 0.7, RUNS)
-    leaves = (random.random(len(chosen)) < 0.04) & (found < RUNS - 1)
-    deleted = np.where(leaves, np.maximum(updated, found + 1), -1)
-    return feed(before, after, arrives=found, updated=updated, deleted=deleted, runs=RUNS)
+    updated = later(random, starts, 0.7, RUNS)
+    leaves = (random.random(len(chosen)) < 0.04) & (starts < RUNS - 1)
+    deleted = np.where(leaves, np.maximum(updated, starts + 1), -1)
+    return feed(before, after, arrives=starts, updated=updated, deleted=deleted, runs=RUNS)
