@@ -173,7 +173,7 @@ def test_plans_are_measured_side_by_side(cache: Path, tmp_path: Path, spark: Ses
     assert not found.error
     assert set(found.measured) == {REFERENCE, TOGETHER}
     assert all(each.equal and each.cpu(case.weights) > 0 for each in found.measured.values())
-    assert len(side.known) == (1 if found.same_plan else 2), "a plan is run once"
+    assert len(side.results) == (1 if found.same_plan else 2), "a plan is run once"
     assert (found.measured_ratio() == 1.0) is found.same_plan
     refused = replace(query, duckdb="SELECT nothing FROM nowhere")
     assert "`sources` is empty" in side.measure(estimated, refused, setting).error

@@ -91,8 +91,8 @@ class Demonstration:
             ("weighted, the whole day", day.weighted_cpu_s),
             ("unweighted, the whole day", day.unweighted_cpu_s),
         ):
-            told = f"{seconds(ours)} instead of {seconds(day.batch.cpu)}"
-            table.add_row(name, told, _compared(ours, day.batch.cpu))
+            costs = f"{seconds(ours)} instead of {seconds(day.batch.cpu)}"
+            table.add_row(name, costs, _compared(ours, day.batch.cpu))
         deadline, whole, batch = day.costs[-1].total_cpu_s, day.total_cpu_s, day.batch.total_cpu_s
         for name, everything in (("total CPU at the deadline", deadline), ("total CPU, the whole day", whole)):
             if everything is not None and batch is not None:
@@ -131,16 +131,16 @@ def _compared(ours: float, batch: float) -> Text:
 
 def _shown_query(file: Path) -> str:
     """The query without its comment, as few lines as are easy to read."""
-    found: list[str] = []
+    lines: list[str] = []
     for line in file.read_text(encoding="utf-8").splitlines():
-        fits = found and len(found[-1]) + 1 + len(line.strip()) <= WIDTH
+        fits = lines and len(lines[-1]) + 1 + len(line.strip()) <= WIDTH
         if line.startswith("--"):
             continue
         if fits and not line.startswith(("FROM", "GROUP BY")):
-            found[-1] += f" {line.strip()}"
+            lines[-1] += f" {line.strip()}"
         else:
-            found.append(line)
-    return "\n".join(found)
+            lines.append(line)
+    return "\n".join(lines)
 
 
 def _command() -> str:

@@ -28,26 +28,26 @@ SHOWN = 14
 class ForecastReport:
     """Every changing source at every time, with a small chart of the days behind it."""
 
-    found: Sequence[SourceForecast]
+    forecasts: Sequence[SourceForecast]
 
     def as_json(self) -> Json:
-        return {"forecasts": [_as_json(each) for each in self.found]}
+        return {"forecasts": [_as_json(each) for each in self.forecasts]}
 
     def as_text(self) -> RenderableType:
-        if not self.found:
+        if not self.forecasts:
             return Text("no source of this job changes")
         table = plain_table("source", "time", "lately", "by", "expected rows", "wrong by", left=4)
-        for each in self.found:
-            told = each.expected
+        for each in self.forecasts:
+            expected = each.expected
             table.add_row(
                 each.source,
                 each.time,
                 bars(each.brought[-SHOWN:]),
-                "" if told is None else counted(told.days, "like weekday" if told.weekday else "day"),
-                "" if told is None else amount(round(told.arrival.changes)),
-                "" if told is None or told.error is None else f"{100 * told.error:.0f} %",
+                "" if expected is None else counted(expected.days, "like weekday" if expected.weekday else "day"),
+                "" if expected is None else amount(round(expected.arrival.changes)),
+                "" if expected is None or expected.error is None else f"{100 * expected.error:.0f} %",
             )
-        if any(each.expected is not None for each in self.found):
+        if any(each.expected is not None for each in self.forecasts):
             return table
         nothing = "no cycle has gone through yet: what the job file expects is what the planner knows"
         return Group(table, Text(), Text(nothing))
@@ -60,15 +60,15 @@ def bars(values: Sequence[float]) -> str:
 
 
 def _as_json(each: SourceForecast) -> Json:
-    told = each.expected
+    expected = each.expected
     return {
         "source": each.source,
         "time": each.time,
         "brought": [*each.brought],
-        "expected": None if told is None else asdict(told.arrival),
-        "days": 0 if told is None else told.days,
-        "weekday": None if told is None else told.weekday,
-        "error": None if told is None else told.error,
+        "expected": None if expected is None else asdict(expected.arrival),
+        "days": 0 if expected is None else expected.days,
+        "weekday": None if expected is None else expected.weekday,
+        "error": None if expected is None else expected.error,
     }
 
 

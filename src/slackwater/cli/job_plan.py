@@ -67,20 +67,20 @@ class JobExplanation:
         return self.planned.planning if self.planned is not None else None
 
     def as_json(self) -> Json:
-        found: dict[str, Json] = {"plan": plan_to_value(self.plan), "conditions": dict(self.conditions.as_value())}
-        found["promises"] = promised_as_json(self.promised)
-        found |= by_text_as_json(self.by_text)
+        value: dict[str, Json] = {"plan": plan_to_value(self.plan), "conditions": dict(self.conditions.as_value())}
+        value["promises"] = promised_as_json(self.promised)
+        value |= by_text_as_json(self.by_text)
         if self.programs:
-            found["sql"] = [{"run": name, "text": text} for name, text in self.programs]
+            value["sql"] = [{"run": name, "text": text} for name, text in self.programs]
         if self.why_not is not None:
-            found["why_not"] = self.why_not.as_value()
+            value["why_not"] = self.why_not.as_value()
         if self.comparisons:
-            found["alternatives"] = [comparison.as_value() for comparison in self.comparisons]
+            value["alternatives"] = [comparison.as_value() for comparison in self.comparisons]
         if self.memo and self.planning is not None:
-            found["memo"] = show_memo(self.planning.memo).splitlines()
+            value["memo"] = show_memo(self.planning.memo).splitlines()
         if self.trace and self.planning is not None:
-            found["trace"] = show_trace(self.planning.trace, self.planning.memo).splitlines()
-        return found
+            value["trace"] = show_trace(self.planning.trace, self.planning.memo).splitlines()
+        return value
 
     def as_text(self) -> RenderableType:
         parts: list[RenderableType] = [Text(explained(self.plan, costs=True, run=self.run))]

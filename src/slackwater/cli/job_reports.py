@@ -49,8 +49,8 @@ def _outputs(answer_directories: Mapping[str, AnswerDirectory]) -> dict[str, Jso
 
 
 def _as_json(manifest: Manifest) -> dict[str, Json]:
-    told: dict[str, Json] = json.loads(manifest.model_dump_json())
-    return told
+    value: dict[str, Json] = json.loads(manifest.model_dump_json())
+    return value
 
 
 def _run_as_json(manifest: Manifest, account: Account | None, verified: Verified | None) -> dict[str, Json]:
@@ -93,18 +93,18 @@ class RunReport:
         for name, directory in self.answer_directories.items():
             if name in delivered:
                 rows = delivered[name].rows
-                told = f"{amount(rows)} rows in " if rows is not None else ""
-                parts.append(Text.assemble(f"{answer_of(name)}: ", told, (str(directory.output), "bold")))
+                count = f"{amount(rows)} rows in " if rows is not None else ""
+                parts.append(Text.assemble(f"{answer_of(name)}: ", count, (str(directory.output), "bold")))
         parts.append(self._state())
         return Group(*parts)
 
     def _state(self) -> Text:
         following, coming = self.status.next, self.status.following
-        told = f"next: {coming}" if coming is not None else f"next: {following.time}" if following is not None else ""
+        notice = f"next: {coming}" if coming is not None else f"next: {following.time}" if following is not None else ""
         if following is None:
             again = "`slackwater run --new-cycle` begins the schedule anew"
-            return Text("; ".join(part for part in (f"cycle {self.status.cycle} is complete", told, again) if part))
-        return Text(told)
+            return Text("; ".join(part for part in (f"cycle {self.status.cycle} is complete", notice, again) if part))
+        return Text(notice)
 
 
 def _following(status: Status) -> dict[str, Json]:
@@ -120,10 +120,10 @@ def _run_line(manifest: Manifest, account: Account | None) -> Text:
     if manifest.note:
         return Text.assemble((title, "bold cyan"), f" · {manifest.note}; committed")
     cpu = _measured(manifest.total, "cpu_s")
-    told = [f"{seconds(cpu)} executor CPU"] if cpu is not None else []
-    told += [f"{seconds(account.cpu_s)} total CPU"] if account is not None else []
+    costs = [f"{seconds(cpu)} executor CPU"] if cpu is not None else []
+    costs += [f"{seconds(account.cpu_s)} total CPU"] if account is not None else []
     arrived = sum(manifest.arrived.values())
-    return Text.assemble((title, "bold cyan"), f" · {amount(arrived)} rows arrived · ", ", ".join(told))
+    return Text.assemble((title, "bold cyan"), f" · {amount(arrived)} rows arrived · ", ", ".join(costs))
 
 
 def _steps_table(steps: tuple[StepRecord, ...]) -> Table:
@@ -247,8 +247,8 @@ class StatusReport:
         parts += [Text(run.damaged, style="red") for run in self.status.runs if run.damaged]
         parts += map(_revision_line, self.status.revisions)
         if self.status.rescheduled:
-            told = f"changed: {', '.join(self.status.rescheduled)}; the next run plans the rest anew"
-            parts.append(Text(told, style="yellow"))
+            notice = f"changed: {', '.join(self.status.rescheduled)}; the next run plans the rest anew"
+            parts.append(Text(notice, style="yellow"))
         parts += map(Text, self.status.conditions.lines())
         parts += [Text(line, style="yellow") for line in self.status.trusted]
         parts.append(Text(f"waiting: {waiting or 'nothing'}"))
@@ -300,8 +300,8 @@ class HistoryReport:
             parts += [Text(), _regrets_table(self.regrets)]
         for manifest, account, _ in self.runs.entries if self.steps else ():
             title = f"cycle {manifest.cycle}, run {manifest.run} · {manifest.time}"
-            told = ", ".join(f"{what} {size(_measured(manifest.total, name))}" for what, name in SIZES)
-            parts += [Text(), Text.assemble((title, "bold cyan"), f" · {told if manifest.total else manifest.note}")]
+            sizes = ", ".join(f"{what} {size(_measured(manifest.total, name))}" for what, name in SIZES)
+            parts += [Text(), Text.assemble((title, "bold cyan"), f" · {sizes if manifest.total else manifest.note}")]
             parts += [_steps_table(manifest.steps)] if manifest.steps else []
             parts += [account_lines(account)] if account is not None else []
         return Group(*parts)

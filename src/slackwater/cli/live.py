@@ -48,10 +48,10 @@ class Live:
 
     def step_ends(self, name: str, rows: int | None, measured: Measured) -> None:
         self._running.pop(name, None)
-        told = f"{amount(rows)} rows" if rows is not None else ""
+        count = f"{amount(rows)} rows" if rows is not None else ""
         cpu = f"{seconds(measured.cpu_s)} CPU" if measured.cpu_s is not None else ""
         line = Text.assemble(
-            ("  ✓ ", "green"), name.ljust(self._width), f"  {told:>16}  {seconds(measured.wall_s):>7}  {cpu}"
+            ("  ✓ ", "green"), name.ljust(self._width), f"  {count:>16}  {seconds(measured.wall_s):>7}  {cpu}"
         )
         self._console.print(line)
         self._show()

@@ -33,21 +33,21 @@ class Parsed:
     sql: str
 
     @property
-    def known(self) -> Properties:
+    def facts(self) -> Properties:
         return properties(self.query.relation)
 
     def as_json(self) -> Json:
-        known = self.known
+        facts = self.facts
         return {
             "relation": show(self.query),
             "sql": self.sql,
             "columns": [{"name": o.name, "type": str(o.type)} for o in self.query.outputs],
             "properties": {
-                "not_null": self._names(known.not_null),
+                "not_null": self._names(facts.not_null),
                 "keys": self._keys(),
-                "at_most_one_row": known.at_most_one_row,
-                "changing_tables": sorted(known.changing_tables),
-                "monotone": known.monotone,
+                "at_most_one_row": facts.at_most_one_row,
+                "changing_tables": sorted(facts.changing_tables),
+                "monotone": facts.monotone,
             },
         }
 
@@ -63,18 +63,18 @@ class Parsed:
         return Group(*parts[:-1])
 
     def _known(self) -> str:
-        known = self.known
+        facts = self.facts
         keys = " or ".join("(" + ", ".join(key) + ")" for key in self._keys())
-        rows = "at most one row" if known.at_most_one_row else f"key {keys}" if keys else "no key"
-        tables = ", ".join(sorted(known.changing_tables))
+        rows = "at most one row" if facts.at_most_one_row else f"key {keys}" if keys else "no key"
+        tables = ", ".join(sorted(facts.changing_tables))
         changes = f"changes with {tables}" if tables else "never changes"
-        retracts = "" if not tables else "; inserts only add rows" if known.monotone else "; inserts may take rows back"
+        retracts = "" if not tables else "; inserts only add rows" if facts.monotone else "; inserts may take rows back"
         return f"{rows}; {changes}{retracts}"
 
     def _keys(self) -> list[list[str]]:
         """Keys whose columns all are part of the answer, by the answer's names."""
         visible = {output.column for output in self.query.outputs}
-        return [self._names(key) for key in self.known.keys if key and key <= visible]
+        return [self._names(key) for key in self.facts.keys if key and key <= visible]
 
     def _names(self, columns: Iterable[Column]) -> list[str]:
         wanted = set(columns)

@@ -205,16 +205,16 @@ class PlanReport:
     """Of a job: the queries that are computed by their texts, each with the reason."""
 
     def as_json(self) -> Json:
-        found: dict[str, Json] = dict(plan_to_value(self.plan))
+        value: dict[str, Json] = dict(plan_to_value(self.plan))
         if self.sql:
-            found["sql"] = _texts(self.plan)
+            value["sql"] = _texts(self.plan)
         if self.conditions is not None:
-            found["conditions"] = dict(self.conditions.as_value())
+            value["conditions"] = dict(self.conditions.as_value())
         if self.timezone is not None:
-            found["timezone"] = self.timezone
+            value["timezone"] = self.timezone
         if self.promised is not None:
-            found["promises"] = promised_as_json(self.promised)
-        return found | by_text_as_json(self.by_text)
+            value["promises"] = promised_as_json(self.promised)
+        return value | by_text_as_json(self.by_text)
 
     def as_text(self) -> RenderableType:
         match self.form:
@@ -225,12 +225,12 @@ class PlanReport:
             case "html":
                 return Text(plan_to_html(self.plan))
             case _:
-                told = self.conditions.lines() if self.conditions is not None else ()
+                notes = self.conditions.lines() if self.conditions is not None else ()
                 parts = _sql_parts(self.plan) if self.sql else ()
                 zone = [Text(f"runs are due by the clock of {self.timezone}")] if self.timezone is not None else []
                 promised = self.promised.lines() if self.promised is not None else ()
                 reasons = by_text_lines(self.by_text)
-                return Group(Text(explained(self.plan)), *zone, *map(Text, [*told, *promised]), *reasons, *parts)
+                return Group(Text(explained(self.plan)), *zone, *map(Text, [*notes, *promised]), *reasons, *parts)
 
 
 @dataclass(frozen=True)
@@ -246,18 +246,18 @@ class Explanation:
     why_not: WhyNot | None = None
 
     def as_json(self) -> Json:
-        found: dict[str, Json] = {"plan": plan_to_value(self.planning.plan)}
+        value: dict[str, Json] = {"plan": plan_to_value(self.planning.plan)}
         if self.sql:
-            found["sql"] = _texts(self.planning.plan, self.run)
+            value["sql"] = _texts(self.planning.plan, self.run)
         if self.why_not is not None:
-            found["why_not"] = self.why_not.as_value()
+            value["why_not"] = self.why_not.as_value()
         if self.comparisons:
-            found["alternatives"] = [comparison.as_value() for comparison in self.comparisons]
+            value["alternatives"] = [comparison.as_value() for comparison in self.comparisons]
         if self.memo:
-            found["memo"] = show_memo(self.planning.memo).splitlines()
+            value["memo"] = show_memo(self.planning.memo).splitlines()
         if self.trace:
-            found["trace"] = _firings(self.planning)
-        return found
+            value["trace"] = _firings(self.planning)
+        return value
 
     def as_text(self) -> RenderableType:
         parts: list[RenderableType] = [Text(explained(self.planning.plan, costs=True, run=self.run))]
@@ -327,9 +327,9 @@ def plan(output: CommandOutput, /, sql: bool, form: str, from_now: bool, path: P
             else:
                 zone = job.config.timezone if job.config.timeline.is_by_the_clock else None
                 planned = job.planned() if job.store.current() is None else None
-                found = planned.plan if planned is not None else job.plan()
+                job_plan = planned.plan if planned is not None else job.plan()
                 promised, by_text = job.promised(planned), job.by_text(planned)
-                report = PlanReport(found, form, sql, job.conditions(), zone, promised, by_text)
+                report = PlanReport(job_plan, form, sql, job.conditions(), zone, promised, by_text)
         output.report(report)
         return
     if from_now:

@@ -45,21 +45,21 @@ def repin(
     Everything that depends on them is computed again: all runs from the first that is pinned to one of them count as
     not done, and the next `slackwater run` repeats them.
     """
-    found = Job.open(path).repin(files, source=source, forget=forget, dry_run=dry_run)
-    output.report(RepinReport(found, dry_run))
+    outcome = Job.open(path).repin(files, source=source, forget=forget, dry_run=dry_run)
+    output.report(RepinReport(outcome, dry_run))
 
 
 @dataclass(frozen=True)
 class RepinReport:
     """Which files were pinned anew, and what is to be done again."""
 
-    found: Repinned
+    outcome: Repinned
     dry_run: bool
 
     def as_json(self) -> Json:
         return {
-            "files": [_file_as_json(each) for each in self.found.files],
-            "runs": [{"run": run, "time": time} for run, time in self.found.runs.items()],
+            "files": [_file_as_json(each) for each in self.outcome.files],
+            "runs": [{"run": run, "time": time} for run, time in self.outcome.runs.items()],
             "dry_run": self.dry_run,
         }
 
@@ -67,16 +67,16 @@ class RepinReport:
         return Group(*map(Text, self._lines()))
 
     def _lines(self) -> Iterator[str]:
-        if not self.found.files:
+        if not self.outcome.files:
             yield "every pinned file is what it was when it was pinned"
         would = "would be " if self.dry_run else ""
-        for each in self.found.files:
+        for each in self.outcome.files:
             fate = "forgotten" if each.is_gone else "pinned as it is now"
             yield f"{each.path}: {each.problem} since run {each.run} was pinned to it; {would}{fate}"
-        if self.found.runs:
-            named = ", ".join(self.found.runs.values())
+        if self.outcome.runs:
+            named = ", ".join(self.outcome.runs.values())
             what = "would be done again" if self.dry_run else "to do again: `slackwater run`"
-            yield f"{counted(len(self.found.runs), 'run')} ({named}) {what}"
+            yield f"{counted(len(self.outcome.runs), 'run')} ({named}) {what}"
 
 
 def _file_as_json(replaced: ReplacedFile) -> Json:

@@ -26,105 +26,105 @@ Row = tuple[str, str, str]
 class ChangedQuery:
     """Which states of a cycle serve a query that has changed, what must be rebuilt, and what the rest costs."""
 
-    found: CarriedOver
+    carry_over: CarriedOver
 
     @staticmethod
     def of(job: Job) -> ChangedQuery:
         return ChangedQuery(job.carried_over())
 
     def as_json(self) -> Json:
-        found, unit = self.found, self.found.plan.unit
+        carry_over, unit = self.carry_over, self.carry_over.plan.unit
         return {
-            "from_run": found.done + 1,
+            "from_run": carry_over.done + 1,
             "states": [
                 {"state": step.name, "run": step.run, "rows": rows, "use": use.value}
-                for step, rows, use in found.states
+                for step, rows, use in carry_over.states
             ],
             "rebuilt": [
                 {"step": step.name, "run": step.run, "cost": step.cost, "cost_cpu_s": unit.cpu_s(step.cost)}
-                for step in found.again
+                for step in carry_over.again
             ],
-            "cost": found.cost,
-            "cost_cpu_s": unit.cpu_s(found.cost),
-            "cost_without_states": found.cost_anew,
-            "cost_without_states_cpu_s": unit.cpu_s(found.cost_anew),
-            "plan": plan_to_value(found.plan),
+            "cost": carry_over.cost,
+            "cost_cpu_s": unit.cpu_s(carry_over.cost),
+            "cost_without_states": carry_over.cost_anew,
+            "cost_without_states_cpu_s": unit.cpu_s(carry_over.cost_anew),
+            "plan": plan_to_value(carry_over.plan),
         }
 
     def as_text(self) -> RenderableType:
-        found = self.found
+        carry_over = self.carry_over
         states = plain_table("state", "made at", "", "rows", left=3)
-        for step, rows, use in found.states:
+        for step, rows, use in carry_over.states:
             style = {Use.SERVES: "green", Use.UNFIT: "yellow"}.get(use, "")
-            states.add_row(step.name, found.plan.time(step.run), Text(use.value, style=style), amount(rows))
-        unit = found.plan.unit
+            states.add_row(step.name, carry_over.plan.time(step.run), Text(use.value, style=style), amount(rows))
+        unit = carry_over.plan.unit
         again = plain_table("reads again what was read", "at", unit.name_of_cost, left=2)
-        for step in found.again:
-            again.add_row(step.name, found.plan.time(step.run), unit.shown(step.cost))
-        told = f"{unit.name_of_cost} of the rest: {unit.shown(found.cost)} with these states"
-        told += f", {unit.shown(found.cost_anew)} without; nothing has run yet"
+        for step in carry_over.again:
+            again.add_row(step.name, carry_over.plan.time(step.run), unit.shown(step.cost))
+        costs = f"{unit.name_of_cost} of the rest: {unit.shown(carry_over.cost)} with these states"
+        costs += f", {unit.shown(carry_over.cost_anew)} without; nothing has run yet"
         parts: list[RenderableType] = [Text("the query has changed since the cycle began", style="bold"), Text()]
-        parts += [states, Text()] if found.states else [Text("no state is there"), Text()]
-        parts += [again, Text()] if found.again else [Text("nothing must be rebuilt"), Text()]
+        parts += [states, Text()] if carry_over.states else [Text("no state is there"), Text()]
+        parts += [again, Text()] if carry_over.again else [Text("nothing must be rebuilt"), Text()]
         hint = (
             "`slackwater run --carry-over` continues with these states; `slackwater run --new-cycle` begins a new cycle"
         )
-        return Group(*parts, Text(told, style="bold"), Text(hint), Text(), Text(explained(found.plan)))
+        return Group(*parts, Text(costs, style="bold"), Text(hint), Text(), Text(explained(carry_over.plan)))
 
 
 @dataclass(frozen=True)
 class FromNow:
     """The rest of a cycle by the plan in force and by a new one."""
 
-    found: Proposal | None
+    proposal: Proposal | None
 
     @staticmethod
     def of(job: Job) -> FromNow:
         return FromNow(job.proposal())
 
     def as_json(self) -> Json:
-        found = self.found
-        if found is None:
+        offer = self.proposal
+        if offer is None:
             return {"from_run": None}
         return {
-            "from_run": found.done + 1,
-            "reasons": list(found.reasons),
-            "cost": found.cost,
-            "cost_cpu_s": None if found.cost is None else found.after.unit.cpu_s(found.cost),
-            "cost_in_force": found.static_cost,
-            "cost_in_force_cpu_s": None if found.static_cost is None else found.after.unit.cpu_s(found.static_cost),
-            "taken": found.pays or found.required,
-            "in_force": plan_to_value(found.before),
-            "plan": plan_to_value(found.after),
+            "from_run": offer.done + 1,
+            "reasons": list(offer.reasons),
+            "cost": offer.cost,
+            "cost_cpu_s": None if offer.cost is None else offer.after.unit.cpu_s(offer.cost),
+            "cost_in_force": offer.static_cost,
+            "cost_in_force_cpu_s": None if offer.static_cost is None else offer.after.unit.cpu_s(offer.static_cost),
+            "taken": offer.pays or offer.required,
+            "in_force": plan_to_value(offer.before),
+            "plan": plan_to_value(offer.after),
         }
 
     def as_text(self) -> RenderableType:
-        found = self.found
-        if found is None:
+        offer = self.proposal
+        if offer is None:
             return Text("nothing is left to be planned: the cycle is complete")
-        parts: list[RenderableType] = [Text(f"! {reason}", style="yellow") for reason in found.reasons]
-        parts += [] if found.reasons else [Text("nothing is far from what was expected")]
+        parts: list[RenderableType] = [Text(f"! {reason}", style="yellow") for reason in offer.reasons]
+        parts += [] if offer.reasons else [Text("nothing is far from what was expected")]
         table = plain_table("", "plan in force", "planned now", left=3)
-        for row in rest_rows(found.before, found.after, found.done):
+        for row in rest_rows(offer.before, offer.after, offer.done):
             table.add_row(*row)
-        parts += [Text(), table, Text(), Text(self._verdict(found), style="bold"), Text()]
-        parts.append(Text(explained(found.after)))
+        parts += [Text(), table, Text(), Text(self._verdict(offer), style="bold"), Text()]
+        parts.append(Text(explained(offer.after)))
         return Group(*parts)
 
-    def _verdict(self, found: Proposal) -> str:
+    def _verdict(self, offer: Proposal) -> str:
         taken = "the next run takes the new plan"
-        if found.cost is None or found.static_cost is None:
-            return taken if found.required else "the plan stays as it is"
-        unit = found.after.unit
-        told = f"{unit.name_of_cost} of the rest: {unit.shown(found.static_cost)} by the plan in force"
-        told += f", {unit.shown(found.cost)} by the new one"
-        if found.static_cost:
-            told += f" ({100 * found.cost / found.static_cost:.0f} %)"
-        if found.required:
-            return f"{told}; {taken}: the schedule is another one"
-        if not found.pays:
-            return f"{told}; the plan stays as it is"
-        return f"{told}; {taken}" if found.reasons else f"{told}; the plan stays as it is, for nothing was a surprise"
+        if offer.cost is None or offer.static_cost is None:
+            return taken if offer.required else "the plan stays as it is"
+        unit = offer.after.unit
+        costs = f"{unit.name_of_cost} of the rest: {unit.shown(offer.static_cost)} by the plan in force"
+        costs += f", {unit.shown(offer.cost)} by the new one"
+        if offer.static_cost:
+            costs += f" ({100 * offer.cost / offer.static_cost:.0f} %)"
+        if offer.required:
+            return f"{costs}; {taken}: the schedule is another one"
+        if not offer.pays:
+            return f"{costs}; the plan stays as it is"
+        return f"{costs}; {taken}" if offer.reasons else f"{costs}; the plan stays as it is, for nothing was a surprise"
 
 
 def rest_rows(before: Plan, after: Plan, done: int) -> list[Row]:

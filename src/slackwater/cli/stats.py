@@ -32,15 +32,15 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class StatisticsReport:
     """Sources, a line a column; or, arrival by arrival, several."""
 
-    found: Sequence[SourceStatistics]
+    sources: Sequence[SourceStatistics]
     by_arrival: bool = False
 
     def as_json(self) -> Json:
-        return {"sources": [_source_json(each) for each in self.found]}
+        return {"sources": [_source_json(each) for each in self.sources]}
 
     def as_text(self) -> RenderableType:
         parts: list[RenderableType] = []
-        for each in self.found:
+        for each in self.sources:
             parts += [Text(), *_source_text(each, self.by_arrival)] if parts else _source_text(each, self.by_arrival)
         return Group(*parts)
 
@@ -48,15 +48,15 @@ class StatisticsReport:
 # --- text ------------------------------------------------------------------------------------------------------------
 
 
-def _source_text(found: SourceStatistics, by_arrival: bool) -> list[RenderableType]:
-    if found.whole is None:
-        return [Text.assemble((found.source, "bold"), ": no file is there yet")]
-    lines: list[RenderableType] = [_heading(found.source, found.whole), Text(_how(found.whole), style="dim")]
+def _source_text(entry: SourceStatistics, by_arrival: bool) -> list[RenderableType]:
+    if entry.whole is None:
+        return [Text.assemble((entry.source, "bold"), ": no file is there yet")]
+    lines: list[RenderableType] = [_heading(entry.source, entry.whole), Text(_how(entry.whole), style="dim")]
     if not by_arrival:
-        return [*lines, _columns_table(found, found.whole)]
-    for arrived in found.arrivals:
+        return [*lines, _columns_table(entry, entry.whole)]
+    for arrived in entry.arrivals:
         lines += [Text(), _heading(_when(arrived), arrived.batch), Text(_how(arrived.batch), style="dim")]
-        lines.append(_columns_table(found, arrived.batch))
+        lines.append(_columns_table(entry, arrived.batch))
     return lines
 
 
@@ -65,8 +65,8 @@ def _heading(name: str, batch: Batch) -> Text:
     if batch.kinds is not None:
         inserted, updated, deleted = (amount(rows) for rows in batch.kinds)
         rows = f"{inserted} inserted, {updated} updated, {deleted} deleted"
-    told = f": {rows}, {size(batch.bytes)} in {counted(len(batch.files), 'file')}"
-    return Text.assemble((name, "bold"), told)
+    summary = f": {rows}, {size(batch.bytes)} in {counted(len(batch.files), 'file')}"
+    return Text.assemble((name, "bold"), summary)
 
 
 def _when(arrived: Arrived) -> str:
@@ -84,13 +84,13 @@ def _how(batch: Batch) -> str:
     return f"{', '.join(parts)}; counted {batch.counted[:16].replace('T', ' ')} UTC"
 
 
-def _columns_table(found: SourceStatistics, batch: Batch) -> RenderableType:
+def _columns_table(entry: SourceStatistics, batch: Batch) -> RenderableType:
     if not batch.columns:
         return Text("no column that the queries use can be counted")
     table = plain_table("column", "type", "values", "nulls", "least", "median", "greatest", "frequent", left=2)
     table.columns[-1].justify = "left"
     for name, column in batch.columns.items():
-        kind = found.columns[name]
+        kind = entry.columns[name]
         low, high = column.range or (None, None)
         middle = column.bounds[len(column.bounds) // 2] if column.bounds else None
         ends = (_value(place, kind) for place in (low, middle, high))
@@ -137,11 +137,11 @@ def _moment(days: float, kind: str) -> str:
 # --- JSON ------------------------------------------------------------------------------------------------------------
 
 
-def _source_json(found: SourceStatistics) -> Json:
+def _source_json(entry: SourceStatistics) -> Json:
     return {
-        "source": found.source,
-        "whole": None if found.whole is None else _batch_json(found.whole),
-        "arrivals": [{"times": [*arrived.times], **_batch_json(arrived.batch)} for arrived in found.arrivals],
+        "source": entry.source,
+        "whole": None if entry.whole is None else _batch_json(entry.whole),
+        "arrivals": [{"times": [*arrived.times], **_batch_json(arrived.batch)} for arrived in entry.arrivals],
     }
 
 
@@ -185,5 +185,5 @@ def stats(output: CommandOutput, source: str | None, by_arrival: bool, full: boo
     """
     job = Job.open(path)
     with output.waiting("counting what is new"):
-        found = job.statistics(source, full=full)
-    output.report(StatisticsReport(found, by_arrival))
+        sources = job.statistics(source, full=full)
+    output.report(StatisticsReport(sources, by_arrival))

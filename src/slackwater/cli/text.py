@@ -86,7 +86,7 @@ def plain_table(*columns: str, left: int = 1) -> RichTable:
 
 def rich_table(table: Table, styles: Mapping[tuple[int, int], str] | None = None) -> RichTable:
     """A table for the terminal; `styles` of single cells, by row and column."""
-    found = plain_table(*table.columns, left=table.left)
+    result = plain_table(*table.columns, left=table.left)
     for n, row in enumerate(table.rows):
-        found.add_row(*(Text(cell, style=(styles or {}).get((n, column), "")) for column, cell in enumerate(row)))
-    return found
+        result.add_row(*(Text(cell, style=(styles or {}).get((n, column), "")) for column, cell in enumerate(row)))
+    return result

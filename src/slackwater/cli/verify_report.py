@@ -24,21 +24,21 @@ class VerifyReport:
     verdicts: Mapping[str, Verdict]
 
     def as_json(self) -> Json:
-        only, named = told_apart({name: VerdictReport(name, found).as_json() for name, found in self.verdicts.items()})
+        only, named = told_apart({name: VerdictReport(name, each).as_json() for name, each in self.verdicts.items()})
         if only is not None:
             return only
         return {"equal": _all_equal(self.verdicts.values()), "queries": {**named}}
 
     def as_text(self) -> RenderableType:
-        return Group(*(VerdictReport(name, found).as_text() for name, found in self.verdicts.items()))
+        return Group(*(VerdictReport(name, each).as_text() for name, each in self.verdicts.items()))
 
 
 def _all_equal(verdicts: Iterable[Verdict]) -> bool | None:
     """Whether answers are the batch answers; None where none differs, and one cannot be compared."""
-    found = list(verdicts)
-    if any(verdict.differs for verdict in found):
+    some = list(verdicts)
+    if any(verdict.differs for verdict in some):
         return False
-    return None if any(verdict.undetermined for verdict in found) else True
+    return None if any(verdict.undetermined for verdict in some) else True
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class VerdictReport:
     verdict: Verdict
 
     def as_json(self) -> Json:
-        found = self.verdict.difference
+        gap = self.verdict.difference
         return {
             "equal": _all_equal([self.verdict]),
             "cannot_be_compared": self.verdict.undetermined or None,
@@ -60,18 +60,16 @@ class VerdictReport:
             "time": self.verdict.time,
             "rows": self.verdict.rows,
             "sample": self.verdict.sample,
-            "within_tolerance": found.close,
+            "within_tolerance": gap.close,
             "ties": self.verdict.ties,
-            "missing": [[plain(cell) if cell is not None else None for cell in row] for row in found.missing[:100]],
-            "extra": [[plain(cell) if cell is not None else None for cell in row] for row in found.extra[:100]],
+            "missing": [[plain(cell) if cell is not None else None for cell in row] for row in gap.missing[:100]],
+            "extra": [[plain(cell) if cell is not None else None for cell in row] for row in gap.extra[:100]],
         }
 
     def as_text(self) -> RenderableType:
-        verdict, found = self.verdict, self.verdict.difference
+        verdict, gap = self.verdict, self.verdict.difference
         about = f"{self.query}, {verdict.about}" if self.query else verdict.about
-        notes = (
-            [Text(f"  {counted(found.close, 'row')} equal but for the last digits of floats")] if found.close else []
-        )
+        notes = [Text(f"  {counted(gap.close, 'row')} equal but for the last digits of floats")] if gap.close else []
         if verdict.ties:
             notes.append(
                 Text(f"  {counted(verdict.ties, 'row')} of the last tie of ORDER BY … LIMIT differ; both are right")
