@@ -103,7 +103,7 @@ class Remedies:
     kind: FileKind
     tries: _Tries = field(default_factory=_Tries)
     vain: list[str] = field(default_factory=list)
-    """What was tried and does not help, in words; filled by `found`."""
+    """What was tried and does not help, in words; filled by `remedies`."""
 
     def remedies(self) -> tuple[Remedy, ...]:
         """The changes that help, the most helpful first; those that only help with others are left out."""
