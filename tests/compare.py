@@ -31,12 +31,12 @@ def differences(expected: Sequence[Row], actual: Sequence[Row], tolerance: float
             f"missing: {list((missing - extra).elements())[:3]}",
             f"extra: {list((extra - missing).elements())[:3]}",
         ]
-    found = [
+    lines = [
         f"{one} is not {other}"
         for one, other in zip(sorted(expected, key=_sort_key), sorted(actual, key=_sort_key), strict=True)
         if not _same_row(one, other, tolerance)
     ]
-    return found[:5]
+    return lines[:5]
 
 
 def _same_row(one: Row, other: Row, tolerance: float) -> bool:

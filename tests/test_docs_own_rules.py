@@ -66,10 +66,10 @@ def test_an_installed_rule_takes_part_in_every_command(package: Path, request: p
     page = PAGE.read_text(encoding="utf-8")
     shown = re.search(r"prints:\n\n```text\n(.*?)```", page, re.DOTALL)
     assert shown is not None
-    found = planned(package)
+    text = planned(package)
     if request.config.getoption("--rewrite"):
-        PAGE.write_text(page[: shown.start(1)] + found + page[shown.end(1) :], encoding="utf-8")
+        PAGE.write_text(page[: shown.start(1)] + text + page[shown.end(1) :], encoding="utf-8")
         return
-    assert without_sizes(found) == without_sizes(shown[1])
-    assert "number_arrivals" in found
+    assert without_sizes(text) == without_sizes(shown[1])
+    assert "number_arrivals" in text
     assert "number_arrivals" not in planned(package, "--disable", "number_arrivals")

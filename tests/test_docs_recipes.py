@@ -20,9 +20,9 @@ def test_the_line_of_the_crontab(tmp_path: Path) -> None:
     room = Room(tmp_path / "room", settings={"schedule": ["24:00"], "weights": [1]}, sources={})
     (line,) = [line for line in (RECIPES / "crontab").read_text(encoding="utf-8").splitlines() if line.startswith("*")]
     command = line.split(maxsplit=5)[5]
-    told = [f"SLACKWATER={SLACKWATER}", f"JOB={room.directory}", "PATH=/usr/bin:/bin", f"HOME={tmp_path}"]
+    entries = [f"SLACKWATER={SLACKWATER}", f"JOB={room.directory}", "PATH=/usr/bin:/bin", f"HOME={tmp_path}"]
     for _ in range(2):
-        done = subprocess.run(["env", "-i", *told, "sh", "-c", command], capture_output=True, text=True, check=False)
+        done = subprocess.run(["env", "-i", *entries, "sh", "-c", command], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     log = (room.directory / "cron.log").read_text(encoding="utf-8").splitlines()
     assert [line.partition(", due")[0] for line in log] == ["nothing is due; next: 24:00"] * 2

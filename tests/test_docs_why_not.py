@@ -25,9 +25,9 @@ def test_the_example_ends_with_what_the_page_says(
     Path("tables.json").write_text(tables, encoding="utf-8")
     Path("daily.sql").write_text(query, encoding="utf-8")
     assert main(command.split()) == DONE
-    found = capsys.readouterr().out
-    found = found[found.index("why full recompute\n") :]
+    text = capsys.readouterr().out
+    text = text[text.index("why full recompute\n") :]
     if request.config.getoption("--rewrite"):
-        PAGE.write_text(page[: shown.start(1)] + found + page[shown.end(1) :], encoding="utf-8")
+        PAGE.write_text(page[: shown.start(1)] + text + page[shown.end(1) :], encoding="utf-8")
         return
-    assert found == shown[1]
+    assert text == shown[1]

@@ -55,7 +55,7 @@ def cases_of(tier: Tier, items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """The tests of a tier; of those that are marked `rotating`, the share of the day, function by function."""
     chosen: list[pytest.Item] = []
     for name, cases in groupby(items, key=lambda item: item.nodeid.partition("[")[0]):
-        found = list(cases)
-        marker = found[0].get_closest_marker("rotating")
-        chosen += tier.share(name, found, marker.args[0]) if marker else found
+        tests = list(cases)
+        marker = tests[0].get_closest_marker("rotating")
+        chosen += tier.share(name, tests, marker.args[0]) if marker else tests
     return chosen

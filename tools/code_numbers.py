@@ -87,8 +87,8 @@ def numbers(modules: Sequence[Module]) -> list[Number]:
 
 
 def _counted(name: str, places: Iterable[str]) -> Number:
-    found = tuple(places)
-    return Number(name, len(found), found)
+    listed = tuple(places)
+    return Number(name, len(listed), listed)
 
 
 def _long_files(modules: Iterable[Module]) -> Iterator[str]:
@@ -143,7 +143,7 @@ def _branching_files(modules: Sequence[Module]) -> Iterator[str]:
 def _operators(module: Module) -> Iterator[str]:
     """The classes below the base, directly or not."""
     bases = {OPERATOR_BASE}
-    for it in sorted(module.classes, key=lambda found: found.lineno):
+    for it in sorted(module.classes, key=lambda each: each.lineno):
         if not bases.isdisjoint(map(_last_name, it.bases)):
             bases.add(it.name)
             yield it.name
@@ -168,14 +168,14 @@ def _last_name(node: ast.AST) -> str:
             return ""
 
 
-def worse(found: Iterable[Number], limits: Mapping[str, int]) -> list[Number]:
+def worse(counts: Iterable[Number], limits: Mapping[str, int]) -> list[Number]:
     """The numbers that are above their limits; a number without a limit is above it."""
-    return [it for it in found if it.value > limits.get(it.name, -1)]
+    return [it for it in counts if it.value > limits.get(it.name, -1)]
 
 
-def tightened(text: str, found: Iterable[Number]) -> str:
+def tightened(text: str, counts: Iterable[Number]) -> str:
     """The text of the limits with every limit that can be lower as low as it can be; comments stay."""
-    values = {it.name: it.value for it in found}
+    values = {it.name: it.value for it in counts}
     return "".join(_tightened_line(line, values) for line in text.splitlines(keepends=True))
 
 
@@ -206,15 +206,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     text = options.limits.read_text(encoding="utf-8")
     limits: dict[str, int] = tomllib.loads(text)
-    found = numbers(read_package(options.package))
-    for number in found:
+    results = numbers(read_package(options.package))
+    for number in results:
         print(*_lines(number, limits, options.list), sep="\n")
 
-    too_many = worse(found, limits)
+    too_many = worse(results, limits)
     for number in too_many:
         print(_error(number, limits), file=sys.stderr)
     if options.tighten:
-        options.limits.write_text(tightened(text, found), encoding="utf-8")
+        options.limits.write_text(tightened(text, results), encoding="utf-8")
     return 1 if too_many else 0
 
 

@@ -44,16 +44,16 @@ def test_alternatives(deliver: str, count: int) -> None:
 
 def test_where_batch_wins_methods_show_how_far_off_they_are() -> None:
     query = canonical(normalize(bind("SELECT k, w FROM u WHERE w > 3", CATALOG)))
-    (found,) = explain_alternatives({ONLY: query}, KNOWN, Timeline.of(["a", "b", "c"]), Options())
-    assert found.batch_wins
-    assert "batch wins" in str(found)
-    maintain, *_, winner, batch = found.candidates
+    (comparison,) = explain_alternatives({ONLY: query}, KNOWN, Timeline.of(["a", "b", "c"]), Options())
+    assert comparison.batch_wins
+    assert "batch wins" in str(comparison)
+    maintain, *_, winner, batch = comparison.candidates
     assert (winner.cost, winner.rules) == (batch.cost, batch.rules)
     assert maintain.rank > batch.rank
     assert sum(maintain.cost[:2]) > 0, "something is done early"
-    assert found.runner_up is not None
-    assert found.runner_up.rank == maintain.rank
-    assert "merge_delta" in found.runner_up.rules
+    assert comparison.runner_up is not None
+    assert comparison.runner_up.rank == maintain.rank
+    assert "merge_delta" in comparison.runner_up.rules
 
 
 def test_alternatives_of_one_method_alone() -> None:

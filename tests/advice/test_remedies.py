@@ -39,9 +39,9 @@ MEDIAN = "SELECT sku, median(price) AS m, sum(price) AS s FROM items GROUP BY sk
 
 def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
     assert main([*arguments, "--json"]) == DONE
-    found = json.loads(capsys.readouterr().out)
-    assert isinstance(found, dict)
-    return found
+    value = json.loads(capsys.readouterr().out)
+    assert isinstance(value, dict)
+    return value
 
 
 def merged(one: object, other: object) -> object:

@@ -37,12 +37,12 @@ def test_weights_at_which_early_work_pays(
     text = printed(capsys, "explain")
     assert "computed from scratch: nothing that an early run could do pays" in text
     assert "why full recompute\n" in text
-    told = json.loads(printed(capsys, "explain", "--why-not", "--json"))["why_not"]
-    remedies = [each["write"] for each in told["what_would_change_it"] if "weights" in each["write"]]
+    reason = json.loads(printed(capsys, "explain", "--why-not", "--json"))["why_not"]
+    remedies = [each["write"] for each in reason["what_would_change_it"] if "weights" in each["write"]]
     assert len(remedies) == 1
     assert flow(remedies[0]["weights"]) in text
     room.write(**remedies[0])
-    assert json.loads(printed(capsys, "plan", "--json"))["rank"] < told["taken_below"]
+    assert json.loads(printed(capsys, "plan", "--json"))["rank"] < reason["taken_below"]
     assert "computed from scratch" not in printed(capsys, "plan")
 
 

@@ -35,9 +35,9 @@ def test_exactly_one_case_holds_and_says_the_value(text: str) -> None:
     values = ("NULL::INT", "0", "1", "2")
     rows = ", ".join(f"({', '.join(row)})" for row in product(values, values, values))
     whole = scalar(text)
-    told = [(" AND ".join(map(spelt, case.tests)) or "true", spelt(case.value)) for case in cases(whole)]
-    held = " + ".join(f"CASE WHEN {tests} THEN 1 ELSE 0 END" for tests, _ in told)
-    said = " ".join(f"WHEN {tests} THEN {value}" for tests, value in told)
+    pairs = [(" AND ".join(map(spelt, case.tests)) or "true", spelt(case.value)) for case in cases(whole)]
+    held = " + ".join(f"CASE WHEN {tests} THEN 1 ELSE 0 END" for tests, _ in pairs)
+    said = " ".join(f"WHEN {tests} THEN {value}" for tests, value in pairs)
     wrong = f"{held} <> 1 OR CASE {said} END IS DISTINCT FROM {spelt(whole)}"
     assert duckdb.sql(f"SELECT * FROM (VALUES {rows}) AS t(a, b, c) WHERE {wrong}").fetchall() == []
 
@@ -47,7 +47,7 @@ def test_what_is_one_case() -> None:
 
 
 def test_the_value_that_is_negated() -> None:
-    found = negated_value(scalar("-(a + b)"))
-    assert found is not None
-    assert shown(found) == "a + b"
+    value = negated_value(scalar("-(a + b)"))
+    assert value is not None
+    assert shown(value) == "a + b"
     assert negated_value(scalar("a - b")) is None

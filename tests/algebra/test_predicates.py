@@ -85,9 +85,9 @@ def test_what_is_claimed_holds(text: str, rows: duckdb.DuckDBPyConnection) -> No
     condition = render(spelt, "duckdb", pretty=False)
 
     def count(where: str) -> int:
-        found = rows.execute(f"SELECT count(*) FROM t WHERE {where}").fetchone()
-        assert found is not None
-        return int(found[0])
+        row = rows.execute(f"SELECT count(*) FROM t WHERE {where}").fetchone()
+        assert row is not None
+        return int(row[0])
 
     for column in COLUMNS.values():
         null = f"{column.name} IS NULL"

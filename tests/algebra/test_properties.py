@@ -108,14 +108,14 @@ def named(query: Query, columns: frozenset[Column]) -> str:
 
 @pytest.mark.parametrize("text,keys", KEYS, ids=[text for text, _ in KEYS])
 def test_keys(text: str, keys: str) -> None:
-    query, found = known(text)
-    assert " | ".join(sorted(named(query, key) or "(one row)" for key in found.keys)) == keys
+    query, facts = known(text)
+    assert " | ".join(sorted(named(query, key) or "(one row)" for key in facts.keys)) == keys
 
 
 @pytest.mark.parametrize("text,columns", NOT_NULL, ids=[text for text, _ in NOT_NULL])
 def test_not_null(text: str, columns: str) -> None:
-    query, found = known(text)
-    assert named(query, found.not_null) == columns
+    query, facts = known(text)
+    assert named(query, facts.not_null) == columns
 
 
 @pytest.mark.parametrize("text,monotone", MONOTONE, ids=[text for text, _ in MONOTONE])
@@ -139,10 +139,10 @@ def test_monotone(text: str, monotone: bool) -> None:
     ],
 )
 def test_what_columns_determine(text: str, of: str, determined: str) -> None:
-    query, found = known(text)
+    query, facts = known(text)
     given = {output.column for output in query.outputs if output.name in of.split()}
     outputs = frozenset(output.column for output in query.outputs)
-    assert named(query, found.closure(given) & outputs) == determined
+    assert named(query, facts.closure(given) & outputs) == determined
 
 
 def test_changing_tables() -> None:
@@ -172,8 +172,8 @@ def morning() -> duckdb.DuckDBPyConnection:
 
 
 def rows_of(relation: Relation, connection: duckdb.DuckDBPyConnection) -> list[dict[Column, str]]:
-    found = connection.execute(emit(relation, "duckdb")).fetchall()
-    return [dict(zip(relation.columns, map(text_of, row), strict=True)) for row in found]
+    rows = connection.execute(emit(relation, "duckdb")).fetchall()
+    return [dict(zip(relation.columns, map(text_of, row), strict=True)) for row in rows]
 
 
 @every_cell
@@ -186,9 +186,9 @@ def test_what_is_claimed_holds_on_data(cell: Cell, warehouse: duckdb.DuckDBPyCon
         assert len({tuple(row[c] for c in sorted(key, key=str)) for row in rows}) == len(rows)
     for dependency in claimed.dependencies:
         if dependency.determinant | dependency.dependent <= set(relation.columns):
-            given, found = (sorted(side, key=str) for side in (dependency.determinant, dependency.dependent))
-            values = {tuple(row[c] for c in given): tuple(row[c] for c in found) for row in rows}
-            assert all(values[tuple(row[c] for c in given)] == tuple(row[c] for c in found) for row in rows)
+            given, dependent = (sorted(side, key=str) for side in (dependency.determinant, dependency.dependent))
+            values = {tuple(row[c] for c in given): tuple(row[c] for c in dependent) for row in rows}
+            assert all(values[tuple(row[c] for c in given)] == tuple(row[c] for c in dependent) for row in rows)
 
 
 @every_cell

@@ -29,21 +29,21 @@ def books(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def duck() -> Iterator[tuple[Duck, Session]]:
-    with without_spark() as found:
-        yield found
+    with without_spark() as pair:
+        yield pair
 
 
 @pytest.fixture
 def read() -> Iterator[set[str]]:
     """The cycles whose records were read, by the names of their directories."""
-    found: set[str] = set()
+    names: set[str] = set()
 
     def noted(path: Path, kind: type) -> object:
-        found.add(path.parent.name)
+        names.add(path.parent.name)
         return read_record(path, kind)
 
     with patch("slackwater.job.store.cycle_directory.read_record", noted):
-        yield found
+        yield names
 
 
 def test_the_history_is_like_one_that_was_run(books: Path) -> None:
@@ -79,9 +79,9 @@ def test_history_shows_the_last_cycles(books: Path, capsys: pytest.CaptureFixtur
     assert main(["history", "--job", str(books), "--cycles", "2"]) == DONE
     assert "earlier cycles not shown; --all shows all" in capsys.readouterr().out
     assert main(["history", "--job", str(books), "--json"]) == DONE
-    told = json.loads(capsys.readouterr().out)
-    assert len({run["cycle"] for run in told["runs"]}) == 30
-    assert told["earlier_cycles"] >= CYCLES + 1 - 30
+    report = json.loads(capsys.readouterr().out)
+    assert len({run["cycle"] for run in report["runs"]}) == 30
+    assert report["earlier_cycles"] >= CYCLES + 1 - 30
     assert main(["history", "--job", str(books), "--all"]) == DONE
     assert "not shown" not in capsys.readouterr().out
 
@@ -92,10 +92,10 @@ def test_a_command_is_timed_in_a_process_of_its_own(books: Path) -> None:
 
 
 def test_the_report(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    found = BookkeepingBenchmark(Size(10_000, 1_000), (Timed("status", 1.0, 6.9, 1.0, 2.0),))
+    quick = BookkeepingBenchmark(Size(10_000, 1_000), (Timed("status", 1.0, 6.9, 1.0, 2.0),))
     slow = BookkeepingBenchmark(Size(10_000, 1_000), (Timed("status", 1.0, 7.1, 1.0, 2.0),))
     monkeypatch.setattr("slackwater.cli.bench_bookkeeping.open_session", lambda *_: None)
-    for measured, code, verdict in ((found, DONE, "every command is within"), (slow, FAILED, "NOT every command")):
-        monkeypatch.setattr("slackwater.cli.bench_bookkeeping.measure_bookkeeping", lambda *_, told=measured: told)
+    for measured, code, verdict in ((quick, DONE, "every command is within"), (slow, FAILED, "NOT every command")):
+        monkeypatch.setattr("slackwater.cli.bench_bookkeeping.measure_bookkeeping", lambda *_, value=measured: value)
         assert main(["bench", "bookkeeping"]) == code
         assert verdict in capsys.readouterr().out

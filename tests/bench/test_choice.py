@@ -74,8 +74,8 @@ def test_all_together() -> None:
 
 
 def test_what_was_measured_can_be_gone_on_with() -> None:
-    told = json.loads(json.dumps(ChoiceReport(BENCH).as_json()))
-    assert choices_from_json(told) == {each.query: each for each in BENCH.choices}
+    report = json.loads(json.dumps(ChoiceReport(BENCH).as_json()))
+    assert choices_from_json(report) == {each.query: each for each in BENCH.choices}
     wrongs: list[object] = [{}, [], {"queries": [{"query": "q1"}]}, {"queries": [{"query": "q1", "error": None}]}]
     for wrong in wrongs:
         with pytest.raises(UserError, match="not a result of `bench choice`"):
@@ -85,9 +85,9 @@ def test_what_was_measured_can_be_gone_on_with() -> None:
 def test_where_estimates_were_furthest_off() -> None:
     cost = TrialCost(1.0, 2.0, 3.0)
     steps = (StepTimes(1, "a", 0.2, 0.1), StepTimes(2, "b", 3.0, 1.0), StepTimes(2, "text", 9.0, None))
-    told = Measurements("q", (cost, cost), {2: cost}, True, 0.1, (), True, 0, 0.5, steps, 1.5)
-    assert furthest_off(told, 1.5) == "b at run 2 took 3.00 s, 1.00 s were expected"
-    assert furthest_off(told, 9.0) == "the whole query took 1.00 s, 9.00 s were expected"
+    measured = Measurements("q", (cost, cost), {2: cost}, True, 0.1, (), True, 0, 0.5, steps, 1.5)
+    assert furthest_off(measured, 1.5) == "b at run 2 took 3.00 s, 1.00 s were expected"
+    assert furthest_off(measured, 9.0) == "the whole query took 1.00 s, 9.00 s were expected"
 
 
 def test_how_well_texts_are_foreseen() -> None:

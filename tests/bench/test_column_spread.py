@@ -15,8 +15,8 @@ from slackwater.catalog.statistics import Meeting
 
 @pytest.mark.parametrize("name", ["tpch", "tpcds"])
 def test_every_column_is_known(name: str) -> None:
-    known = spreadings(name)
-    assert {(t, tuple(c)) for t, c in known.items()} == {(t.name, t.column_names) for t in workload(name).tables}
+    spreads = spreadings(name)
+    assert {(t, tuple(c)) for t, c in spreads.items()} == {(t.name, t.column_names) for t in workload(name).tables}
 
 
 def test_keys_grow_and_flags_do_not() -> None:
@@ -48,15 +48,15 @@ def test_lines_arrive_with_their_orders_unless_the_pattern_says_otherwise() -> N
 def test_a_hundredth_is_near_what_is_counted(tpch_data: Dataset) -> None:
     """At a scale factor that was not counted: nearly all within a tenth, the prices of parts by a factor of three."""
     errors: list[float] = []
-    found = workload_statistics(tpch(), 0.01, ArrivalPattern())
+    statistics = workload_statistics(tpch(), 0.01, ArrivalPattern())
     for table in tpch_data.schema:
         truth = measured({table.name: [Change.of(tpch_data.read(table.name))]})[table.name]
         for column in table.columns:
-            said, counted_values = found[table.name].distinct[column.name], truth.distinct[column.name]
+            said, counted_values = statistics[table.name].distinct[column.name], truth.distinct[column.name]
             errors.append(max(said / counted_values, counted_values / said))
-            assert found[table.name].null_share[column.name] == truth.null_share[column.name] == 0
+            assert statistics[table.name].null_share[column.name] == truth.null_share[column.name] == 0
             if column.type == "date":
-                assert found[table.name].ranges[column.name] == pytest.approx(truth.ranges[column.name], abs=10)
+                assert statistics[table.name].ranges[column.name] == pytest.approx(truth.ranges[column.name], abs=10)
     assert percentile(errors, 80) < 1.1
     assert max(errors) < 3
 

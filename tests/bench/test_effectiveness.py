@@ -46,18 +46,18 @@ def outcome(query: str, pattern: str, scenario: str, maintain: float, other: flo
 
 
 def test_costs_are_told_in_parts_of_maintain() -> None:
-    found = outcome("q1", "delta-big", "final", 20.0, 10.0, 5.0)
-    assert [found.relative(name) for name in (REFERENCE, "hold-back", TOGETHER, BATCH)] == [1.0, 0.5, 0.25, 1.5]
-    assert found.best_alone == ("hold-back", 10.0)
-    assert found.holds
+    case = outcome("q1", "delta-big", "final", 20.0, 10.0, 5.0)
+    assert [case.relative(name) for name in (REFERENCE, "hold-back", TOGETHER, BATCH)] == [1.0, 0.5, 0.25, 1.5]
+    assert case.best_alone == ("hold-back", 10.0)
+    assert case.holds
     assert not outcome("q1", "delta-big", "final", 20.0, 10.0, 10.1).holds
 
 
 def test_measured_costs_are_weighted_by_the_price_of_each_run() -> None:
     made = outcome("q1", "delta-big", "final", 20.0, 10.0, 5.0)
-    found = replace(made, measured={REFERENCE: spent(4.0, 2.0), TOGETHER: spent(2.0, 2.0)})
-    assert found.measured_ratio() == pytest.approx((0.5 * 2 + 2) / (0.5 * 4 + 2))
-    assert found.measured_ratio(process=True) == pytest.approx((0.5 * 4 + 6) / (0.5 * 8 + 6))
+    result = replace(made, measured={REFERENCE: spent(4.0, 2.0), TOGETHER: spent(2.0, 2.0)})
+    assert result.measured_ratio() == pytest.approx((0.5 * 2 + 2) / (0.5 * 4 + 2))
+    assert result.measured_ratio(process=True) == pytest.approx((0.5 * 4 + 6) / (0.5 * 8 + 6))
     assert made.measured_ratio() is None
 
 
@@ -71,18 +71,18 @@ def test_figures_exceptions_and_what_was_worse() -> None:
     assert [bench.figure(letter) for letter in "abcd"] == [(better, other), (better, exception), (slow,), (slow,)]
     assert bench.exceptions == (exception,)
     assert bench.worse_as_measured == bench.unequal == (slow,)
-    told = json.loads(json.dumps(bench.as_json()))
-    assert told["totals"]["exceptions"] == ["q1, delta-R, every, 0.5"]
-    assert (told["totals"]["cases"], told["totals"]["hold"], told["totals"]["measured"]) == (4, 3, 1)
+    report = json.loads(json.dumps(bench.as_json()))
+    assert report["totals"]["exceptions"] == ["q1, delta-R, every, 0.5"]
+    assert (report["totals"]["cases"], report["totals"]["hold"], report["totals"]["measured"]) == (4, 3, 1)
     charts = EffectivenessReport(bench).charts()
     assert set(charts) == {"a", "b", "c", "c-measured", "d", "d-measured"}
     assert charts["a"].rows[0] == ("q1 0.5", [0.5, 0.5, 15.0])
 
 
 def test_cases_are_all_combinations_pattern_by_pattern() -> None:
-    found = list(cases(["q1", "q2"]))
-    assert len(found) == len(set(found)) == 2 * len(PATTERNS) * 2 * 2
-    assert [case.pattern for case in found[:8]] == ["delta-big"] * 8
+    every = list(cases(["q1", "q2"]))
+    assert len(every) == len(set(every)) == 2 * len(PATTERNS) * 2 * 2
+    assert [case.pattern for case in every[:8]] == ["delta-big"] * 8
 
 
 def test_an_estimate_is_the_planners_own() -> None:
@@ -90,13 +90,13 @@ def test_an_estimate_is_the_planners_own() -> None:
     query = work.queries()[93]
     statistics = workload_statistics(work, 1000, parse_pattern("delta-big", work.tables))
     case = EffectivenessCase(query.name, "delta-big", "final", 0.3)
-    found = estimate(case, bound(query, work), statistics)
-    assert set(found.estimates) == set(METHODS)
+    result = estimate(case, bound(query, work), statistics)
+    assert set(result.estimates) == set(METHODS)
     plan, again, batch = (
         plan_query(bound(query, work), statistics, case.timeline, Options(methods)).plan
         for methods in (("maintain",), ("maintain",), ())
     )
-    assert found.estimates["maintain"] == plan.rank < found.batch == batch.rank
+    assert result.estimates["maintain"] == plan.rank < result.batch == batch.rank
     assert signature(plan) == signature(again) != signature(batch)
 
 
@@ -108,10 +108,10 @@ def test_the_largest_space_has_what_one_method_finds_in_its_own() -> None:
     """
     work = tpcds()
     pattern = parse_pattern("delta-small", work.tables)
-    known = workload_statistics(work, 1.0, pattern)
+    statistics = workload_statistics(work, 1.0, pattern)
     query = bound(work.queries()[80], work)
     timeline = EffectivenessCase("tpcds-q80", "delta-small", "every", 0.7).timeline
-    alone, together = (plan_query(query, known, timeline, Options(m)).plan.rank for m in ((REFERENCE,), METHODS))
+    alone, together = (plan_query(query, statistics, timeline, Options(m)).plan.rank for m in ((REFERENCE,), METHODS))
     assert together <= alone * 1.0005
 
 
@@ -121,10 +121,10 @@ def test_the_command_estimates_without_spark(tmp_path: Path, capsys: pytest.Capt
     shown = ["--json", str(file), "--chart", str(tmp_path / "chart")]
     assert main(["bench", "effectiveness", *options, *shown]) == 0
     assert "of 8 cases, by estimate" in capsys.readouterr().out
-    told = json.loads(file.read_text(encoding="utf-8"))
-    assert told["methods"] == list(METHODS)
-    assert len(told["cases"]) == 8
-    for case in told["cases"]:
+    report = json.loads(file.read_text(encoding="utf-8"))
+    assert report["methods"] == list(METHODS)
+    assert len(report["cases"]) == 8
+    for case in report["cases"]:
         assert case["relative"]["maintain"] == 1.0
         assert case["measured"] == {}
     assert sorted(path.name for path in tmp_path.glob("*.svg")) == [f"chart-{letter}.svg" for letter in "abcd"]
@@ -169,12 +169,12 @@ def test_plans_are_measured_side_by_side(cache: Path, tmp_path: Path, spark: Ses
     side = SideBySide(spark, tmp_path / "jobs")
     setting = Setting(data, case.timeline, warm_up=0)
     estimated = estimate(case, bound(query, work), data.statistics)
-    found = side.measure(estimated, query, setting)
-    assert not found.error
-    assert set(found.measured) == {REFERENCE, TOGETHER}
-    assert all(each.equal and each.cpu(case.weights) > 0 for each in found.measured.values())
-    assert len(side.results) == (1 if found.same_plan else 2), "a plan is run once"
-    assert (found.measured_ratio() == 1.0) is found.same_plan
+    result = side.measure(estimated, query, setting)
+    assert not result.error
+    assert set(result.measured) == {REFERENCE, TOGETHER}
+    assert all(each.equal and each.cpu(case.weights) > 0 for each in result.measured.values())
+    assert len(side.results) == (1 if result.same_plan else 2), "a plan is run once"
+    assert (result.measured_ratio() == 1.0) is result.same_plan
     refused = replace(query, duckdb="SELECT nothing FROM nowhere")
     assert "`sources` is empty" in side.measure(estimated, refused, setting).error
 

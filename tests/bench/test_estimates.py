@@ -122,6 +122,6 @@ def test_the_command_prints_tables_and_writes_json(tmp_path: Path, capsys: pytes
     shown = capsys.readouterr().out
     assert "inserts: q-error of rows" in shown
     assert "tpch at scale factor 0.01" in shown
-    (told,) = json.loads(file.read_text(encoding="utf-8"))
-    assert {guess["query"] for guess in told["guesses"]} == {"tpch-q6"}
-    assert set(told["steps"]) == {FORMULAS, LEARNED}
+    (report,) = json.loads(file.read_text(encoding="utf-8"))
+    assert {guess["query"] for guess in report["guesses"]} == {"tpch-q6"}
+    assert set(report["steps"]) == {FORMULAS, LEARNED}

@@ -138,7 +138,7 @@ def test_every_run_brings_rows(job: GalleryJob) -> None:
     runs = job.generator.arrivals(SCALE, 1)
     assert len(runs) == job.config.timeline.last
     counts = {name: [run[name].num_rows for run in runs] for name in runs[0]}
-    assert all(any(found[1:]) for found in counts.values())
+    assert all(any(numbers[1:]) for numbers in counts.values())
     largest = max(counts.values(), key=sum)
     assert all(largest)
     assert 2_000 <= sum(largest) <= 15_000, "0.4 to 3 million at scale 1"
@@ -163,9 +163,9 @@ def test_the_sequence_of_upserts_tells_records_apart(job: GalleryJob) -> None:
         source = job.config.sources[name]
         if source.changes is Changes.UPSERTS:
             assert source.key is not None
-            known = set(rows.schema.names)
+            schema_names = set(rows.schema.names)
             columns = [*source.key, *source.sequence]
-            assert set(columns) <= known
+            assert set(columns) <= schema_names
             different = set(tuples(rows))
             names = rows.schema.names
             assert len({tuple(row[names.index(column)] for column in columns) for row in different}) == len(different)
@@ -225,8 +225,8 @@ REFERENCES = (
 @pytest.mark.parametrize("name,child,column,parent,least,most", REFERENCES)
 def test_rows_refer_to_one_another(name: str, child: str, column: str, parent: str, least: float, most: float) -> None:
     rows = rows_of(gallery_job(name))
-    known = pc.is_in(rows[child][column], value_set=pc.unique(rows[parent][column]))
-    assert least <= pc.mean(known).as_py() <= most
+    matches = pc.is_in(rows[child][column], value_set=pc.unique(rows[parent][column]))
+    assert least <= pc.mean(matches).as_py() <= most
 
 
 @pytest.mark.parametrize(
@@ -261,8 +261,8 @@ def test_a_feed_from_rows_before_and_after() -> None:
     before = pa.table({"k": [1, 2, 3, 4], "v": ["a", "b", "c", "d"]})
     after = before.set_column(1, "v", pa.array(["A", "B", "C", "D"]))
     changes = {"updated": np.array([1, NEVER, 1, NEVER]), "deleted": np.array([NEVER, 1, 2, NEVER])}
-    found = feed(before, after, arrives=np.array([0, 0, 1, 2]), runs=3, **changes)
-    assert [sorted(tuples(run)) for run in found] == [
+    runs = feed(before, after, arrives=np.array([0, 0, 1, 2]), runs=3, **changes)
+    assert [sorted(tuples(run)) for run in runs] == [
         [(1, "a", "insert"), (2, "b", "insert")],
         [
             (1, "A", "update_postimage"),
@@ -315,8 +315,8 @@ def test_a_job_is_written_with_what_the_measurement_says(job: GalleryJob, tmp_pa
         assert source.check is Check.TRUST, name
         files = list((tmp_path / "job/data" / name).iterdir())
         assert bool(files) == source.static
-        known = job.config.sources[name]
-        assert (source.unique, source.sequence, source.expect) == (known.unique, known.sequence, known.expect)
+        original = job.config.sources[name]
+        assert (source.unique, source.sequence, source.expect) == (original.unique, original.sequence, original.expect)
     assert config.timeline == job.config.timeline
 
 
@@ -363,10 +363,10 @@ def test_the_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert "everything 180.00 18.00 27.00 0.15 0.20 0.25".split() in lines
     assert "c failed: refused" in shown
     assert "2 jobs at scale 0.5: at the deadline 0.25 of batch's executor CPU" in shown
-    told = json.loads(json.dumps(GalleryReport(BENCH).as_json()))
-    assert [job["job"] for job in told["jobs"]] == ["a", "b", "c"]
-    assert told["jobs"][0]["costs"]["JVM"]["runs_s"] == [8, 4, 2]
-    assert told["totals"]["executors"]["batch_s"] == 40
+    report = json.loads(json.dumps(GalleryReport(BENCH).as_json()))
+    assert [job["job"] for job in report["jobs"]] == ["a", "b", "c"]
+    assert report["jobs"][0]["costs"]["JVM"]["runs_s"] == [8, 4, 2]
+    assert report["totals"]["executors"]["batch_s"] == 40
 
 
 def test_the_command_measures_what_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -401,10 +401,10 @@ def test_the_command_measures_what_is_asked_for(tmp_path: Path, capsys: pytest.C
 def test_a_job_answers_as_batch_does(job: GalleryJob, spark: Session, tmp_path: Path) -> None:
     """With states wherever that is possible, and with everything checked that sources promise."""
     setting = GallerySetting(tmp_path, 0.002, 0, 1, check=Check.EXACT, refresh=Refresh.INCREMENTAL)
-    found = measure_gallery_job(spark, setting, job, tmp_path / "job", batch_first=False)
-    assert found.measured.equal
-    assert len(found.measured.runs) == job.config.timeline.last
-    seconds = [found.batch(cost) for cost in (CostKind.EXECUTORS, CostKind.JVM, CostKind.EVERYTHING)]
+    outcome = measure_gallery_job(spark, setting, job, tmp_path / "job", batch_first=False)
+    assert outcome.measured.equal
+    assert len(outcome.measured.runs) == job.config.timeline.last
+    seconds = [outcome.batch(cost) for cost in (CostKind.EXECUTORS, CostKind.JVM, CostKind.EVERYTHING)]
     assert 0 < seconds[0] < seconds[1] < seconds[2]
 
 

@@ -118,11 +118,11 @@ def test_without_symmetry_every_interval_is_explored(monkeypatch: pytest.MonkeyP
         return explore_once(planner, queries, *more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(SlowPlanner, "_explored", counted)
-    found = break_down(work, some, some, passes=2, say=asked.append)
-    assert found.runs.values == tuple(map(str, RUNS))
+    result = break_down(work, some, some, passes=2, say=asked.append)
+    assert result.runs.values == tuple(map(str, RUNS))
     assert len(asked) == 2 + len(RUNS) + len(METHODS) + 5
     assert explored[SPEED_UPS] == 3 * explored[SPEED_UPS[:1]] > 0
-    assert found.peak_bytes["tpch-q6"] > 100_000
+    assert result.peak_bytes["tpch-q6"] > 100_000
 
 
 def test_memory_is_told_of_the_larger_query() -> None:
@@ -139,7 +139,7 @@ def test_the_command_breaks_down(tmp_path: Path, capsys: pytest.CaptureFixture[s
     shown = capsys.readouterr().out
     assert "(g) exploration with speed-ups switched off" in shown
     assert "the planner holds at most" in shown
-    told = json.loads(file.read_text(encoding="utf-8"))
-    assert set(told) == {"queries", "p50_s", "p80_s", "max_s", "breakdown"}
-    assert told["breakdown"]["complexity"] == {"tpch-q6": {"joins": 0, "tables": 1, "aggregates": 1}}
+    report = json.loads(file.read_text(encoding="utf-8"))
+    assert set(report) == {"queries", "p50_s", "p80_s", "max_s", "breakdown"}
+    assert report["breakdown"]["complexity"] == {"tpch-q6": {"joins": 0, "tables": 1, "aggregates": 1}}
     assert len(list(tmp_path.glob("chart-*.svg"))) == 5

@@ -17,15 +17,15 @@ def test_every_query_is_timed_and_counted() -> None:
     work = tpch()
     some = [work.queries()[number] for number in (3, 6)]
     heard: list[PlanningTimes] = []
-    found = time_planning(work, 3, queries=some, done=heard.append)
-    assert [query.query for query in found.queries] == ["tpch-q3", "tpch-q6"]
-    assert heard == list(found.queries)
-    for query in found.queries:
+    times = time_planning(work, 3, queries=some, done=heard.append)
+    assert [query.query for query in times.queries] == ["tpch-q3", "tpch-q6"]
+    assert heard == list(times.queries)
+    for query in times.queries:
         assert 0 < query.explore_s + query.choose_s <= query.total_s
         assert 0 < query.groups <= query.expressions
         assert query.firings > 0
-    assert found.percentile(50) == min(query.total_s for query in found.queries)
-    assert found.percentile(100) == max(query.total_s for query in found.queries)
+    assert times.percentile(50) == min(query.total_s for query in times.queries)
+    assert times.percentile(100) == max(query.total_s for query in times.queries)
 
 
 def test_fewer_methods_search_less() -> None:

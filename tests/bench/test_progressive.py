@@ -70,13 +70,13 @@ def test_a_query_is_dearer_if_it_is_so_by_more_than_a_tenth() -> None:
 
 def test_the_json_has_every_query_and_the_totals() -> None:
     bench = ProgressiveBenchmark("tpch", 1, SHARES, WEIGHTS, RESULTS)
-    told = json.loads(json.dumps(bench.as_json()))
-    assert [query["query"] for query in told["queries"]] == ["q1", "q2", "q3"]
-    assert [query["error"] for query in told["queries"]] == [None, None, "refused"]
-    assert [*told["queries"][0]["costs"]] == ["executors", "JVM", "everything", "wall"]
-    assert told["queries"][0]["costs"]["executors"]["runs_s"] == [4.0, 2.0, 1.0]
-    assert told["queries"][0]["costs"]["everything"]["batch_s"] == 20.0
-    totals = told["totals"]
+    report = json.loads(json.dumps(bench.as_json()))
+    assert [query["query"] for query in report["queries"]] == ["q1", "q2", "q3"]
+    assert [query["error"] for query in report["queries"]] == [None, None, "refused"]
+    assert [*report["queries"][0]["costs"]] == ["executors", "JVM", "everything", "wall"]
+    assert report["queries"][0]["costs"]["executors"]["runs_s"] == [4.0, 2.0, 1.0]
+    assert report["queries"][0]["costs"]["everything"]["batch_s"] == 20.0
+    totals = report["totals"]
     assert totals["executors"]["deadline"] == pytest.approx(2.5 / 11)
     assert totals["executors"]["dearer_at_deadline"] == 1
     assert totals["everything"]["percentiles"]["max"]["deadline"] == pytest.approx(0.5)
@@ -96,8 +96,8 @@ def test_the_report_says_how_many_are_dearer_with_everything_counted(capsys: pyt
 
 
 def test_where_every_query_fails_there_is_still_a_report() -> None:
-    told = ProgressiveBenchmark("tpch", 1, SHARES, WEIGHTS, (Failed("q3", "refused"),)).as_json()
-    assert told["totals"] == {"equal": 0, "measured": 0, "failed": 1}
+    report = ProgressiveBenchmark("tpch", 1, SHARES, WEIGHTS, (Failed("q3", "refused"),)).as_json()
+    assert report["totals"] == {"equal": 0, "measured": 0, "failed": 1}
 
 
 def test_upkeep_is_all_runs_against_batch_at_all_runs() -> None:
@@ -107,8 +107,8 @@ def test_upkeep_is_all_runs_against_batch_at_all_runs() -> None:
     bench = MaintenanceBenchmark("tpch", 1, SHARES, (one, Failed("q2", "refused")))
     assert bench.queries[0].ratio == bench.ratio == pytest.approx(10 / 24)
     assert bench.queries[0].run_ratios == bench.run_ratios == pytest.approx([7 / 6, 1 / 8, 2 / 10])
-    told = bench.as_json()
-    assert told["totals"] == {
+    report = bench.as_json()
+    assert report["totals"] == {
         "ratio": pytest.approx(10 / 24),
         "run_ratios": pytest.approx([7 / 6, 1 / 8, 2 / 10]),
         "process_ratio": pytest.approx(10 / 24),
@@ -189,18 +189,18 @@ def test_a_query_is_run_as_a_job_and_equals_batch(
     shown = ["--json", str(file), "--chart", str(chart), "--cdf", str(cdf)]
     assert main(["bench", "progressive", *options, *shown, "--weights", "0.25,0.3,1"]) == 0
     assert "1 of 1 equal to batch" in capsys.readouterr().out
-    told = json.loads(file.read_text(encoding="utf-8"))
-    assert told["queries"][0]["query"] == "tpch-q6"
-    costs = told["queries"][0]["costs"]
+    report = json.loads(file.read_text(encoding="utf-8"))
+    assert report["queries"][0]["query"] == "tpch-q6"
+    costs = report["queries"][0]["costs"]
     assert 0 < costs["executors"]["batch_s"] < costs["JVM"]["batch_s"] < costs["everything"]["batch_s"]
     assert len(costs["everything"]["runs_s"]) == 3
-    assert told["totals"]["equal"] == 1
+    assert report["totals"]["equal"] == 1
     assert "tpch-q6" in chart.read_text(encoding="utf-8")
     assert "everything, weighted" in cdf.read_text(encoding="utf-8")
     assert main(["bench", "maintenance", *options, "--json", str(file)]) == 0
     assert "an answer at every run" in capsys.readouterr().out
-    told = json.loads(file.read_text(encoding="utf-8"))
-    assert len(told["queries"][0]["batch_cpu_s"]) == 3
+    report = json.loads(file.read_text(encoding="utf-8"))
+    assert len(report["queries"][0]["batch_cpu_s"]) == 3
     assert not list(cache.glob("jobs-*"))
 
 
@@ -213,11 +213,11 @@ def test_a_day_before_teaches_the_next(arriving: ArrivingData, spark: Session, t
     history = learned(spark, setting, query, tmp_path / "q3")
     (day,) = history
     assert {arrival.inserts for arrival in day.arrivals["orders"]} == {a.inserts for a in arriving.arrivals("orders")}
-    told = [
+    days = [
         replace(day, counts=tuple(replace(count, rows=factor * count.rows) for count in day.counts))
         for factor in (1, 4)
     ]
-    as_counted, more = (JobTrial(spark, setting, query, tmp_path / f"after-{n}", (day,)) for n, day in enumerate(told))
+    as_counted, more = (JobTrial(spark, setting, query, tmp_path / f"after-{n}", (day,)) for n, day in enumerate(days))
     assert more.plan().batch_rank > 1.01 * as_counted.plan().batch_rank
 
 

@@ -75,8 +75,8 @@ def test_all_queries_together_and_those_that_were_planned_anew() -> None:
 
 
 def test_what_was_measured_can_be_gone_on_with() -> None:
-    told = json.loads(json.dumps(RecoveryReport(BENCH).as_json()))
-    assert recoveries_from_json(told) == {each.query: each for each in BENCH.recoveries}
+    report = json.loads(json.dumps(RecoveryReport(BENCH).as_json()))
+    assert recoveries_from_json(report) == {each.query: each for each in BENCH.recoveries}
     wrongs: list[object] = [{}, [], {"queries": [{"query": "q1", "error": None, "table": "t", "days": {MISSED: {}}}]}]
     for wrong in wrongs:
         with pytest.raises(UserError, match="not a result of `bench recovery`"):
@@ -146,8 +146,8 @@ def recorded(
 
 
 def test_both_jobs_live_through_the_same_day(arriving: ArrivingData, tmp_path: Path) -> None:
-    found, trials = recorded(setting_of(arriving), 3, tmp_path)
-    assert found.table == "lineitem"
+    outcome, trials = recorded(setting_of(arriving), 3, tmp_path)
+    assert outcome.table == "lineitem"
     assert {name: tuple(run for run, *_ in each.asked) for name, each in trials.items()} == {
         **dict.fromkeys(("ten-times-static", "ten-times-anew", "nothing-static", "nothing-anew"), (1, 2, 3)),
         **dict.fromkeys(("missed-static", "missed-anew"), (1, 3)),
@@ -158,7 +158,7 @@ def test_both_jobs_live_through_the_same_day(arriving: ArrivingData, tmp_path: P
         ]
         assert {skips for *_, skips in each.asked} == {name.endswith(ANEW)}
         assert each.setting.replan == (3.0 if name.endswith(ANEW) else None)
-    missed = found.days[MISSED]
+    missed = outcome.days[MISSED]
     assert missed is not None
     assert [run.cpu_s for run in missed.static.runs] == [1, 0, 3]
     assert (missed.why, missed.promised, missed.planning_s) == (("a reason",), 0.5, 0.25)
@@ -168,9 +168,9 @@ def test_a_tenth_is_forecast_of_what_comes_ten_times(arriving: ArrivingData, tmp
     _, trials = recorded(setting_of(arriving), 3, tmp_path)
     first, second, third = arriving.arrivals("lineitem")
     (table,) = trials["ten-times-static"].setting.expected
-    told = trials["ten-times-static"].setting.expected[table]
-    assert (table, told[0], told[2]) == ("lineitem", first, third)
-    assert told[1].inserts == pytest.approx(second.inserts / 10)
+    arrivals = trials["ten-times-static"].setting.expected[table]
+    assert (table, arrivals[0], arrivals[2]) == ("lineitem", first, third)
+    assert arrivals[1].inserts == pytest.approx(second.inserts / 10)
     assert trials["ten-times-anew"].setting.expected == trials["ten-times-static"].setting.expected
     assert not trials["nothing-anew"].setting.expected
 
@@ -185,8 +185,8 @@ def test_where_nothing_changes_or_nothing_is_kept_there_is_nothing_to_recover(
     arriving: ArrivingData, tmp_path: Path
 ) -> None:
     assert recorded(setting_of(arriving), 2, tmp_path) == (Recovery("tpch-q2", None, {}), {})
-    found, trials = recorded(setting_of(arriving), 6, tmp_path, keeps=False)
-    assert found.days == dict.fromkeys(MISHAPS)
+    outcome, trials = recorded(setting_of(arriving), 6, tmp_path, keeps=False)
+    assert outcome.days == dict.fromkeys(MISHAPS)
     assert not any(each.asked for each in trials.values())
 
 
@@ -195,14 +195,14 @@ def test_where_nothing_changes_or_nothing_is_kept_there_is_nothing_to_recover(
 def test_days_that_go_wrong_end_with_batchs_answer(arriving: ArrivingData, spark: Session, tmp_path: Path) -> None:
     """Lines come ten times, or after their orders, or at a run that makes up for another."""
     setting, query = setting_of(arriving, "incremental"), arriving.work.queries()[3]
-    found = recover(spark, setting, query, tmp_path, batch_first=True)
-    assert set(found.lived) == set(MISHAPS)
-    assert found.equal
-    assert found.lived[MISSED].replanned
-    assert found.lived[MISSED].why[0] == "run 2 is left out"
-    assert found.lived[MISSED].static.runs[1].wall_s == 0
-    assert found.lived[MISSED].planning_s > 0
-    assert all(day.rest(WEIGHTS).static > 0 for day in found.lived.values())
+    outcome = recover(spark, setting, query, tmp_path, batch_first=True)
+    assert set(outcome.lived) == set(MISHAPS)
+    assert outcome.equal
+    assert outcome.lived[MISSED].replanned
+    assert outcome.lived[MISSED].why[0] == "run 2 is left out"
+    assert outcome.lived[MISSED].static.runs[1].wall_s == 0
+    assert outcome.lived[MISSED].planning_s > 0
+    assert all(day.rest(WEIGHTS).static > 0 for day in outcome.lived.values())
     files = {
         name: [[pin.path for pin in run.pins["lineitem"]] for run in Job.open(tmp_path / name).history()]
         for name in ("ten-times-anew", "nothing-static", "missed-static", "missed-anew")
@@ -212,9 +212,9 @@ def test_days_that_go_wrong_end_with_batchs_answer(arriving: ArrivingData, spark
     assert files["nothing-static"] == [[one], [], [two, three]]
     assert files["missed-static"] == [[one], [two, three], []]
     assert files["missed-anew"] == [[one], [two, three]]
-    told = Job.open(tmp_path / "ten-times-anew").config.sources["lineitem"].expect
-    assert told is not None
-    assert told.arrives["run 2"].inserts.number == arriving.arrivals("lineitem")[1].inserts // 10
+    expected = Job.open(tmp_path / "ten-times-anew").config.sources["lineitem"].expect
+    assert expected is not None
+    assert expected.arrives["run 2"].inserts.number == arriving.arrivals("lineitem")[1].inserts // 10
 
 
 # --- the command -----------------------------------------------------------------------------------------------------

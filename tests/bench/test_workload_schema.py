@@ -64,9 +64,9 @@ def test_data_keeps_its_keys_nulls_and_references(fixture: str, request: pytest.
                     f"{declared.name}.{here} = referred.{there}"
                     for here, there in zip(reference.columns, data.schema[reference.table].key, strict=True)
                 )
-                known = " AND ".join(f"{column} IS NOT NULL" for column in reference.columns)
+                present = " AND ".join(f"{column} IS NOT NULL" for column in reference.columns)
                 lost = f"NOT EXISTS (SELECT 1 FROM {reference.table} AS referred WHERE {on})"
-                assert count(f"SELECT count(*) FROM {declared.name} WHERE {known} AND {lost}") == 0, reference
+                assert count(f"SELECT count(*) FROM {declared.name} WHERE {present} AND {lost}") == 0, reference
 
 
 def test_facts_change_and_dimensions_do_not() -> None:

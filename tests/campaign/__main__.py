@@ -28,8 +28,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="slackwater-campaign-") as scratch:
         place = Path(scratch)
         with ThreadPoolExecutor(asked.at_once) as threads, _progress(console) as progress:
-            found = _jobs(asked.cases, asked.seed, place, threads, progress)
-            cases = [case for case in cases_of(found, asked.cases, asked.seed) if asked.only in (None, case.number)]
+            subjects = _jobs(asked.cases, asked.seed, place, threads, progress)
+            cases = [case for case in cases_of(subjects, asked.cases, asked.seed) if asked.only in (None, case.number)]
             bar = progress.add_task("cases", total=len(cases))
             results: list[Result] = []
             for case, words in _tried(cases, place, threads, asked.at_once):
@@ -63,11 +63,11 @@ def _jobs(cases: int, seed: int, place: Path, threads: ThreadPoolExecutor, progr
     """The jobs, each lived through without a fault first."""
     wanted = jobs(cases, seed)
     bar = progress.add_task("jobs without a fault", total=len(wanted))
-    found = []
+    subjects = []
     for job in threads.map(lambda job: undisturbed(job, place), wanted):
-        found.append(job)
+        subjects.append(job)
         progress.advance(bar)
-    return found
+    return subjects
 
 
 def _tried(cases: Iterable[Case], place: Path, threads: ThreadPoolExecutor, at_once: int) -> Iterator[Result]:

@@ -218,8 +218,8 @@ def jumping_clock(life: Life) -> None:
     moments = [noon + timedelta(hours=each) for each in hours]
     late = (max(moments) + timedelta(days=2)).replace(hour=12, minute=0)
     moments += [late, late + timedelta(hours=12)]  # then a day has begun, and is over
-    told = tuple(moment.isoformat() for moment in moments)
-    check_ended(live(replace(life, moments=told)), "done")
+    texts = tuple(moment.isoformat() for moment in moments)
+    check_ended(live(replace(life, moments=texts)), "done")
     answer, truth = shown(life.room), life.scenario.truth(3)
     check(answer == truth, f"in the end the answer is {answer}, batch has {truth}")
 

@@ -99,9 +99,9 @@ def end(life: Life, process: BaseProcess) -> Report:
         return Report("killed", happened=True)
     if not report.exists():
         return Report("broken", f"the process ended with {process.exitcode} and said nothing")
-    told = json.loads(report.read_text(encoding="utf-8"))
+    values = json.loads(report.read_text(encoding="utf-8"))
     report.unlink()
-    return Report(**told)
+    return Report(**values)
 
 
 def live(life: Life) -> Report:
@@ -181,8 +181,8 @@ def _minutes_past(manifest: Manifest, moment: datetime, room: Room) -> float:
 
 def committed(room: Room) -> dict[str, bytes]:
     """Every manifest, as it lies there."""
-    found = sorted(room.state.glob("cycle-*/run-*.json"))
-    return {path.relative_to(room.state).as_posix(): path.read_bytes() for path in found}
+    files = sorted(room.state.glob("cycle-*/run-*.json"))
+    return {path.relative_to(room.state).as_posix(): path.read_bytes() for path in files}
 
 
 def replace_input(room: Room, run: int) -> None:

@@ -231,7 +231,7 @@ def _expected(sources: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str
     """Sources that are thought to be large, so that states are worth keeping."""
     rows = {"sales": 70_000_000, "returns": 7_000_000}
     arrives = dict(zip(RUNS, ("60%", "20%", "20%"), strict=True))
-    return {name: {**told, "expect": {"rows": rows[name], "arrives": arrives}} for name, told in sources.items()}
+    return {name: {**entry, "expect": {"rows": rows[name], "arrives": arrives}} for name, entry in sources.items()}
 
 
 SHAPES: Mapping[str, Callable[[random.Random], Scenario]] = {"plain": plain, "feed": feed, "upserts": upserts}

@@ -24,10 +24,10 @@ def tables(directory: Path, **entry: object) -> DescribedTables:
 
 
 def test_columns_are_enough(tmp_path: Path) -> None:
-    found = tables(tmp_path)
-    (sales,) = found.catalog
+    file = tables(tmp_path)
+    (sales,) = file.catalog
     assert (sales.changing, sales.append_only, sales.keys) == (True, True, ())
-    assert found.statistics(TIMES)["sales"].arrivals == (Arrival(500), Arrival(500))
+    assert file.statistics(TIMES)["sales"].arrivals == (Arrival(500), Arrival(500))
     assert load_catalog(tmp_path / "tables.json").find("SALES") == sales
 
 
@@ -39,33 +39,33 @@ def test_rows_arrive_in_equal_parts_or_at_once(tmp_path: Path) -> None:
 
 def test_arrivals_keys_and_distinct_values(tmp_path: Path) -> None:
     late = {"inserts": 3, "updates": 2, "deletes": 1}
-    found = tables(tmp_path, rows=6, keys=[["id"]], arrives={"14:00": 4, "24:00": late}, distinct={"cat": 2})
-    (sales,) = found.catalog
+    file = tables(tmp_path, rows=6, keys=[["id"]], arrives={"14:00": 4, "24:00": late}, distinct={"cat": 2})
+    (sales,) = file.catalog
     assert not sales.append_only, "an arrival deletes"
     assert sales.keys == (frozenset({"id"}),)
-    statistics = found.statistics(TIMES)["sales"]
+    statistics = file.statistics(TIMES)["sales"]
     assert statistics.arrivals == (Arrival(4), Arrival(3, 2, 1))
     assert statistics.distinct == {"cat": 2}
     assert statistics.rows(2) == 6
 
 
 def test_how_columns_are_spread(tmp_path: Path) -> None:
-    found = tables(
+    statistics = tables(
         tmp_path,
         columns={"id": "int", "cat": "string", "day": "date", "new": "boolean"},
         nulls={"cat": 0.25},
         frequent={"cat": {"b": 0.2, "a": 0.5}, "id": {"7": 0.5}, "day": {"1970-01-03": 0.1}, "new": {"true": 0.9}},
         bounds={"day": ["1970-01-02", "1970-01-05", "1970-02-01"], "id": [1, 1, 2.5]},
     ).statistics(TIMES)["sales"]
-    assert found.null_share == {"cat": 0.25}
-    assert found.frequent["cat"] == (("a", 0.5), ("b", 0.2))
-    assert (found.frequent["id"], found.frequent["day"], found.frequent["new"]) == (
+    assert statistics.null_share == {"cat": 0.25}
+    assert statistics.frequent["cat"] == (("a", 0.5), ("b", 0.2))
+    assert (statistics.frequent["id"], statistics.frequent["day"], statistics.frequent["new"]) == (
         ((7.0, 0.5),),
         ((2.0, 0.1),),
         ((1.0, 0.9),),
     )
-    assert found.bounds == {"day": (1.0, 4.0, 31.0), "id": (1.0, 1.0, 2.5)}
-    assert found.ranges == {"day": (1.0, 31.0), "id": (1.0, 2.5)}
+    assert statistics.bounds == {"day": (1.0, 4.0, 31.0), "id": (1.0, 1.0, 2.5)}
+    assert statistics.ranges == {"day": (1.0, 31.0), "id": (1.0, 2.5)}
 
 
 def test_a_feed_may_take_rows_back_though_none_is_known_yet(tmp_path: Path) -> None:
@@ -127,11 +127,11 @@ def test_files_that_are_no_catalogs(text: str, told: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", ["tpch", "tpcds"])
 def test_every_table_of_a_workload_has_a_size(name: str) -> None:
     work = workload(name)
-    found = workload_statistics(work, 10, parse_pattern("delta-R", work.tables))
-    assert found.keys() == {table.name for table in work.tables}
-    retracting = {table for table, known in found.items() if known.retracts}
+    statistics = workload_statistics(work, 10, parse_pattern("delta-R", work.tables))
+    assert statistics.keys() == {table.name for table in work.tables}
+    retracting = {table for table, each in statistics.items() if each.retracts}
     assert retracting
     assert retracting <= work.tables.changing
-    assert all(known.distinct.keys() <= set(work.tables[table].column_names) for table, known in found.items())
+    assert all(each.distinct.keys() <= set(work.tables[table].column_names) for table, each in statistics.items())
     with pytest.raises(UserError, match="scale factor"):
         workload_statistics(work, 0, parse_pattern("60/40", work.tables))

@@ -18,11 +18,11 @@ def days(*rows: float, start: date = MONDAY) -> list[ForecastDay]:
     return [ForecastDay(start + timedelta(days=n), {"12:00": Arrival(float(r))}) for n, r in enumerate(rows)]
 
 
-def expected(known: Sequence[ForecastDay], after: int) -> float:
+def expected(past: Sequence[ForecastDay], after: int) -> float:
     """The rows expected at noon, so many days after the first Monday."""
-    found = forecast(known, MONDAY + timedelta(days=after), "12:00")
-    assert found is not None
-    return found.arrival.inserts
+    result = forecast(past, MONDAY + timedelta(days=after), "12:00")
+    assert result is not None
+    return result.arrival.inserts
 
 
 def test_nothing_is_known_of_a_time_that_never_came() -> None:
@@ -64,13 +64,13 @@ def test_sundays_are_like_sundays_once_there_are_enough() -> None:
 
 
 def test_updates_and_deletes_are_forecast_by_themselves() -> None:
-    known = [ForecastDay(MONDAY + timedelta(days=n), {"12:00": Arrival(100.0, 10.0 + n, 3.0)}) for n in range(2)]
-    found = forecast(known, MONDAY + timedelta(days=2), "12:00")
-    assert found is not None
-    assert found.arrival == Arrival(100.0, 10.5, 3.0)
+    past = [ForecastDay(MONDAY + timedelta(days=n), {"12:00": Arrival(100.0, 10.0 + n, 3.0)}) for n in range(2)]
+    result = forecast(past, MONDAY + timedelta(days=2), "12:00")
+    assert result is not None
+    assert result.arrival == Arrival(100.0, 10.5, 3.0)
 
 
 def test_how_wrong_it_was_lately() -> None:
     first, steady, jumpy = days(100), days(100, 100, 100), days(100, 200, 100)
-    errors = [found.error for known in (first, steady, jumpy) if (found := forecast(known, date(2026, 7, 1), "12:00"))]
+    errors = [result.error for past in (first, steady, jumpy) if (result := forecast(past, date(2026, 7, 1), "12:00"))]
     assert errors == [None, 0.0, 0.5]

@@ -58,7 +58,7 @@ def test_arrivals_merge_into_what_all_rows_have(seed: int) -> None:
 @given(st.lists(st.lists(st.integers(-20, 20), min_size=1, max_size=30), min_size=2, max_size=4))
 def test_merged_bounds_are_bounds(parts: list[list[int]]) -> None:
     """In order, from the least value to the greatest."""
-    found = merged([(len(part), bounds_of(part, 4)) for part in parts], 4)
+    bounds = merged([(len(part), bounds_of(part, 4)) for part in parts], 4)
     every = [value for part in parts for value in part]
-    assert list(found) == sorted(found)
-    assert (found[0], found[-1]) == (min(every), max(every))
+    assert list(bounds) == sorted(bounds)
+    assert (bounds[0], bounds[-1]) == (min(every), max(every))

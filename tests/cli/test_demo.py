@@ -36,9 +36,9 @@ def test_a_day_on_one_screen(here: Path, monkeypatch: pytest.MonkeyPatch, capsys
     assert "equal to the batch answer" in printed.out
     assert len(printed.out.splitlines()) <= 32
     assert max(map(len, printed.out.splitlines())) <= 120
-    told = printed.err.splitlines()
-    assert all(line.startswith("✓ ") for line in told)
-    assert any("rows have arrived" in line for line in told)
+    lines = printed.err.splitlines()
+    assert all(line.startswith("✓ ") for line in lines)
+    assert any("rows have arrived" in line for line in lines)
     # What is left is a job like any other, and a second demo takes its place.
     assert sorted(path.name for path in (here / "demo").iterdir()) == [
         *("data", "out", "query.sql", "slackwater.yml", "state")

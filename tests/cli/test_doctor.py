@@ -15,14 +15,14 @@ from slackwater.errors import MachineError
 def test_lists_python_java_and_packages(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--json"]) == 0
     diagnosis = json.loads(capsys.readouterr().out)
-    found = {finding["subject"]: finding for finding in diagnosis["findings"]}
+    by_subject = {finding["subject"]: finding for finding in diagnosis["findings"]}
     assert diagnosis["healthy"] is True
-    assert found["pyspark"]["found"] == metadata.version("pyspark")
-    assert found["pyspark"]["needed"] is True
-    assert found["duckdb"]["needed"] is False
-    assert found["slackwater"]["found"] == metadata.version("slackwater")
-    assert {"python", "java", "sqlglot"} <= found.keys()
-    assert "ruff" not in found
+    assert by_subject["pyspark"]["found"] == metadata.version("pyspark")
+    assert by_subject["pyspark"]["needed"] is True
+    assert by_subject["duckdb"]["needed"] is False
+    assert by_subject["slackwater"]["found"] == metadata.version("slackwater")
+    assert {"python", "java", "sqlglot"} <= by_subject.keys()
+    assert "ruff" not in by_subject
 
 
 def test_text_has_a_line_for_each(capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,8 +34,8 @@ def job(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 @pytest.fixture
 def read(capsys: pytest.CaptureFixture[str]) -> Read:
     def printed() -> tuple[str, str]:
-        found = capsys.readouterr()
-        return found.out, found.err
+        streams = capsys.readouterr()
+        return streams.out, streams.err
 
     return printed
 
@@ -80,9 +80,9 @@ def test_a_day_by_command(job: Path, read: Read) -> None:
     assert f"the answer: 3 rows in {job}/out/small" in out
     assert "cycle 1 is complete" in out
     assert main(["status", "--json"]) == DONE
-    told = json.loads(read()[0])
-    assert told["next"] is None
-    assert [run["state"] for run in told["runs"]] == ["committed"] * 3
+    report = json.loads(read()[0])
+    assert report["next"] is None
+    assert [run["state"] for run in report["runs"]] == ["committed"] * 3
     assert main(["verify"]) == DONE
     assert read()[0] == "run 3 (24:00), 3 rows: equal to the batch answer\n"
     assert main(["verify", "--measure"]) == DONE
@@ -99,10 +99,10 @@ def test_a_day_by_command(job: Path, read: Read) -> None:
     assert any("peak memory" in line for line in steps)
     assert max(map(len, steps)) <= 120
     assert main(["history", "--json"]) == DONE
-    told = json.loads(read()[0])
-    assert len(told["runs"]) == 3
-    assert [run["expected_cpu_s"] is not None for run in told["runs"]] == [True] * 3
-    assert [cycle["cycle"] for cycle in told["cycles"]] == [1]
+    report = json.loads(read()[0])
+    assert len(report["runs"]) == 3
+    assert [run["expected_cpu_s"] is not None for run in report["runs"]] == [True] * 3
+    assert [cycle["cycle"] for cycle in report["cycles"]] == [1]
     assert main(["clean", "--dry-run"]) == DONE
     assert main(["clean"]) == DONE
     assert main(["clean", "--all"]) == DONE
@@ -114,23 +114,23 @@ def test_a_day_by_command(job: Path, read: Read) -> None:
 
 def test_a_run_by_the_clock(job: Path, read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
     rewritten(job, "name:", "timezone: Europe/Berlin\nname:")
-    told: dict[str, str] = {}
+    clock: dict[str, str] = {}
 
     def opened(path: Path | None) -> slackwater.Job:
-        return at_any_time(path, clock=lambda: datetime.fromisoformat(told["now"]))
+        return at_any_time(path, clock=lambda: datetime.fromisoformat(clock["now"]))
 
     at_any_time = slackwater.Job.open
     monkeypatch.setattr(slackwater.Job, "open", opened)
-    told["now"] = "2026-11-16T12:59+00:00"
+    clock["now"] = "2026-11-16T12:59+00:00"
     assert main(["run"]) == DONE
     assert read()[0] == "nothing is due; next: 14:00, due 2026-11-16 14:00 (Europe/Berlin)\n"
     assert not list((job / "state").glob("cycle-*"))
-    told["now"] = "2026-11-16T13:00+00:00"
+    clock["now"] = "2026-11-16T13:00+00:00"
     assert main(["run"]) == DONE
     assert read()[0].splitlines()[-1] == "next: 19:00, due 2026-11-16 19:00 (Europe/Berlin)"
     assert main(["run", "--json"]) == DONE
-    found = json.loads(read()[0])
-    assert (found["runs"], found["next"], found["next_due"]) == ([], "19:00", "2026-11-16T19:00:00+01:00")
+    report = json.loads(read()[0])
+    assert (report["runs"], report["next"], report["next_due"]) == ([], "19:00", "2026-11-16T19:00:00+01:00")
     assert main(["status"]) == DONE
     assert "next: 19:00, due 2026-11-16 19:00 (Europe/Berlin)" in read()[0]
 

@@ -27,18 +27,18 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def room(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Room:
     """A job whose first files are there; we stand in its directory."""
-    found = Room(tmp_path / "room", settings=QUERIES)
-    found.arrive(1)
-    monkeypatch.chdir(found.directory)
-    return found
+    job_room = Room(tmp_path / "room", settings=QUERIES)
+    job_room.arrive(1)
+    monkeypatch.chdir(job_room.directory)
+    return job_room
 
 
 @pytest.fixture
 def said(capsys: pytest.CaptureFixture[str]) -> Said:
     def printed(*arguments: str, code: int = DONE) -> str:
         assert main(arguments) == code
-        found = capsys.readouterr()
-        return found.out if code == DONE else found.err
+        streams = capsys.readouterr()
+        return streams.out if code == DONE else streams.err
 
     return printed
 
@@ -55,10 +55,10 @@ def test_plan_and_explain_tell_which_step_serves_which_query(said: Said) -> None
     assert "432  busy, gross  output_gross_3 (24:00), output_busy_3 (24:00)" in explained
     because = "query text, line 1, column 16: WITH RECURSIVE is not supported"
     assert f"query text: computed from scratch: {because}" in explained
-    told = json.loads(said("explain", "--json", "--alternatives"))
-    assert told["from_scratch_because"] == {"text": because}
-    assert {step.get("answers") for step in told["plan"]["steps"]} == {None, "gross", "busy", "text"}
-    assert [each["delivers"] for each in told["alternatives"]] == [
+    report = json.loads(said("explain", "--json", "--alternatives"))
+    assert report["from_scratch_because"] == {"text": because}
+    assert {step.get("answers") for step in report["plan"]["steps"]} == {None, "gross", "busy", "text"}
+    assert [each["delivers"] for each in report["alternatives"]] == [
         ["10:00", "14:00", "24:00"],
         *(["10:00"], ["14:00"], ["24:00"]),
     ]
@@ -101,8 +101,8 @@ def test_a_line_for_every_answer(room: Room, said: Said) -> None:
     history = said("history").splitlines()
     assert history[0].split()[5:8] == ["gross", "busy", "text"]
     assert history[1].split()[-7:-5] == ["1", "3"]
-    told = json.loads(said("history", "--json"))["runs"]
-    assert [list(run["outputs"]) for run in told] == [["busy", "text"], ["busy", "text"], ["gross", "busy", "text"]]
+    reports = json.loads(said("history", "--json"))["runs"]
+    assert [list(run["outputs"]) for run in reports] == [["busy", "text"], ["busy", "text"], ["gross", "busy", "text"]]
     status_told = json.loads(said("status", "--json"))
     assert [run["queries"] for run in status_told["runs"]] == [["busy", "text"]] * 2 + [["gross", "busy", "text"]]
     assert status_told["outputs"] == {name: str(out / name) for name in ("gross", "busy", "text")}
@@ -130,10 +130,10 @@ def test_one_query_has_no_name_in_what_is_printed(tmp_path: Path, monkeypatch: p
     assert "committed, delivers  " in status[2]
     assert status[-1] == f"the answer: {room.output}"
     assert "delivered" in said("history").splitlines()[0]
-    told = json.loads(said("status", "--json"))
-    assert told["output"] == str(room.output)
-    assert "outputs" not in told
-    assert "queries" not in told["runs"][0]
+    report = json.loads(said("status", "--json"))
+    assert report["output"] == str(room.output)
+    assert "outputs" not in report
+    assert "queries" not in report["runs"][0]
     (run,) = json.loads(said("history", "--json"))["runs"]
     assert run["output"]["rows"] == 3
     assert "outputs" not in run

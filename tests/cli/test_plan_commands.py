@@ -74,8 +74,8 @@ def test_alternatives(given: list[str], capsys: pytest.CaptureFixture[str]) -> N
     text = printed(capsys, "explain", *given, "--alternatives")
     for name in ("maintain", "hold-back", "all methods", "batch", "runner-up: without"):
         assert name in text
-    told = json.loads(printed(capsys, "explain", *given, "--alternatives", "--json"))
-    (comparison,) = told["alternatives"]
+    report = json.loads(printed(capsys, "explain", *given, "--alternatives", "--json"))
+    (comparison,) = report["alternatives"]
     ranks = {candidate["name"]: candidate["rank"] for candidate in comparison["candidates"]}
     assert comparison["winner"]["rank"] == min(ranks.values())
     assert comparison["runner_up"]["rank"] >= comparison["winner"]["rank"]
@@ -86,9 +86,9 @@ def test_memo_and_trace(given: list[str], capsys: pytest.CaptureFixture[str]) ->
     assert "Qᴾ = G" in text
     assert "(ΔG0 ⋈ G1@new) + (G0@old ⋈ ΔG1)" in text
     assert " 1  snapshot_of_operator" in text
-    told = json.loads(printed(capsys, "explain", *given, "--memo", "--trace", "--json"))
-    assert {"plan", "memo", "trace"} <= told.keys()
-    delta = next(firing for firing in told["trace"] if firing["rule"] == "delta_of_inner_join")
+    report = json.loads(printed(capsys, "explain", *given, "--memo", "--trace", "--json"))
+    assert {"plan", "memo", "trace"} <= report.keys()
+    delta = next(firing for firing in report["trace"] if firing["rule"] == "delta_of_inner_join")
     assert delta == {
         "rule": "delta_of_inner_join",
         "target": "ΔG5",

@@ -15,9 +15,9 @@ from slackwater.cli.main import DONE, FAILED, main
 @pytest.fixture
 def room(tmp_path: Path) -> Room:
     with without_spark() as (_, session):
-        found = Room(tmp_path / "room")
-        runs(found, session, 1, 2)
-    return found
+        job_room = Room(tmp_path / "room")
+        runs(job_room, session, 1, 2)
+    return job_room
 
 
 def test_what_is_said(room: Room, capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,10 +31,10 @@ def test_what_is_said(room: Room, capsys: pytest.CaptureFixture[str]) -> None:
     assert "since run 2 was pinned to it; would be pinned as it is now" in said
     assert "1 run (14:00) would be done again" in said
     assert main(["repin", str(path), "--json", *job]) == DONE
-    told = json.loads(capsys.readouterr().out)
-    (file,) = told["files"]
+    report = json.loads(capsys.readouterr().out)
+    (file,) = report["files"]
     assert (file["source"], file["path"], file["run"], file["forgotten"]) == ("sales", str(path), 2, False)
-    assert (told["runs"], told["dry_run"]) == ([{"run": 2, "time": "14:00"}], False)
+    assert (report["runs"], report["dry_run"]) == ([{"run": 2, "time": "14:00"}], False)
 
 
 def test_a_file_that_is_none_of_the_jobs(room: Room, capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,8 +40,8 @@ def test_every_work_cited_in_the_code_is_listed() -> None:
     code = "\n".join(file.read_text(encoding="utf-8") for file in SOURCE.rglob("*.py"))
     works = {
         work
-        for found in re.findall(r"\[([A-Z][a-zé-]+[^\]\n\"]* \d\d(?:\d\d)?[^\]\n\"]*)\]", code)
-        for work in found.split(", ")
+        for citation in re.findall(r"\[([A-Z][a-zé-]+[^\]\n\"]* \d\d(?:\d\d)?[^\]\n\"]*)\]", code)
+        for work in citation.split(", ")
     }
     cited = {work for work in works if re.search(r" \d\d(\d\d)?$", work)}
     assert "Galindo-Legaria 94" in cited

@@ -30,8 +30,8 @@ def hints(query: Query, rows: dict[str, float], shares: dict[str, float] | None 
 
 
 def emitted(query: Query, rows: dict[str, float], shares: dict[str, float] | None = None) -> str:
-    found = hints(query, rows, shares)
-    return emit(query.with_relation(found.relation), sends=found.sent)
+    result = hints(query, rows, shares)
+    return emit(query.with_relation(result.relation), sends=result.sent)
 
 
 def text(sql: str, **rows: float) -> str:
@@ -52,10 +52,10 @@ def text(sql: str, **rows: float) -> str:
     ],
 )
 def test_the_smaller_side_is_sent(sql: str, rows: dict[str, float], sent: str | None) -> None:
-    found = text(sql, **rows)
-    assert ("broadcast" in found) is (sent is not None)
+    sql_text = text(sql, **rows)
+    assert ("broadcast" in sql_text) is (sent is not None)
     if sent is not None:
-        assert f"broadcast({sent})" in found
+        assert f"broadcast({sent})" in sql_text
 
 
 NEW_ONES = "SELECT v, w FROM old JOIN new ON old.k = new.k WHERE w = 7"
@@ -79,8 +79,8 @@ def test_what_a_worker_may_not_hold_is_not_sent_whatever_is_expected() -> None:
 def test_a_join_by_key_is_as_small_as_its_other_side() -> None:
     """Each of the few rows meets at most one of the many, so both together are few and may be sent on."""
     sql = "SELECT w FROM new JOIN (SELECT o.k FROM few f JOIN old o ON f.k = o.k) x ON new.k = x.k"
-    found = text(sql, old=6e6, new=6e6, few=10.0)
-    assert found.count("broadcast(") >= 1
+    sql_text = text(sql, old=6e6, new=6e6, few=10.0)
+    assert sql_text.count("broadcast(") >= 1
 
 
 def test_a_join_that_is_likely_to_leave_little_is_sent_under_a_name_of_its_own() -> None:
@@ -133,9 +133,9 @@ def reduced(sql: str, **rows: float) -> str:
     ],
 )
 def test_a_small_left_side_is_sent_to_reduce_the_right_one(sql: str, rows: dict[str, float], is_reduced: bool) -> None:
-    found = reduced(sql, **rows)
-    assert (found.count(" JOIN ") == 2) is is_reduced
-    assert ("LEFT SEMI JOIN old" in found and "broadcast(old" in found) is is_reduced
+    sql_text = reduced(sql, **rows)
+    assert (sql_text.count(" JOIN ") == 2) is is_reduced
+    assert ("LEFT SEMI JOIN old" in sql_text and "broadcast(old" in sql_text) is is_reduced
 
 
 def rows_of(text: str) -> list[tuple[object, ...]]:

@@ -28,10 +28,10 @@ def test_what_a_simulation_cannot_compute(sql: str, words: str) -> None:
 
 def test_an_order_by_pairs_is_computed_or_refused() -> None:
     try:
-        found = simulate("SELECT g, b FROM t ORDER BY (g, b)", {"t": [ROWS, ROWS]}).results[2]
+        result = simulate("SELECT g, b FROM t ORDER BY (g, b)", {"t": [ROWS, ROWS]}).results[2]
     except UserError:
         return
-    assert found is not None
+    assert result is not None
 
 
 NO_FUNCTION = "Binder Error: No function matches the given name and argument types 'lang(INTEGER)'. You"

@@ -36,9 +36,9 @@ def _check(data: _Arriving, query: Query, plan: Plan, timeline: Timeline) -> Non
             if step.purpose is not Purpose.OUTPUT:
                 data.connection.execute(f'CREATE TABLE "{step.name}" AS {text}')
                 continue
-            found = data.connection.execute(text).fetchall()
+            actual = data.connection.execute(text).fetchall()
             expected = data.connection.execute(emit(query, "duckdb", like_spark=True)).fetchall()
-            problems = differences(expected, found)
+            problems = differences(expected, actual)
             assert not problems, "\n".join([f"run {run}", *problems, text])
 
 

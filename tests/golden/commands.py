@@ -56,12 +56,12 @@ def command(name: str, *options: str) -> Callable[[Callable[[Cell], str]], Calla
 
 def answer(cell: Cell) -> str:
     """What a cell's command prints."""
-    found = COMMANDS.get(cell.command)
-    if found is None:
+    entry = COMMANDS.get(cell.command)
+    if entry is None:
         raise ValueError(f"{cell.id}: no command `{cell.command}`; {did_you_mean(cell.command, COMMANDS)}")
-    for option in cell.options.keys() - found.options:
-        raise ValueError(f"{cell.id}: no option `{option}`; {did_you_mean(option, found.options)}")
-    return found.run(cell)
+    for option in cell.options.keys() - entry.options:
+        raise ValueError(f"{cell.id}: no option `{option}`; {did_you_mean(option, entry.options)}")
+    return entry.run(cell)
 
 
 def bound(cell: Cell) -> Query:
@@ -134,24 +134,24 @@ def show_text(cell: Cell) -> str:
 @command("properties")
 def show_properties(cell: Cell) -> str:
     relation = normalize(bound(cell)).relation
-    known = properties(relation)
+    facts = properties(relation)
 
     def names(columns: Iterable[Column]) -> str:
         return "{" + ", ".join(c.name for c in relation.columns if c in set(columns)) + "}"
 
-    columns = (f"{c.name} {c.type}{' not null' if c in known.not_null else ''}" for c in relation.columns)
+    columns = (f"{c.name} {c.type}{' not null' if c in facts.not_null else ''}" for c in relation.columns)
     visible = frozenset(relation.columns)
     dependencies = sorted(
-        f"{names(d.determinant)} → {names(told)}"
-        for d in known.dependencies
-        if d.determinant <= visible and (told := (d.dependent & visible) - d.determinant)
+        f"{names(d.determinant)} → {names(others)}"
+        for d in facts.dependencies
+        if d.determinant <= visible and (others := (d.dependent & visible) - d.determinant)
     )
     return "\n".join(
         [
             f"columns       {', '.join(columns)}",
-            f"keys          {', '.join(map(names, known.keys)) or 'none'}",
+            f"keys          {', '.join(map(names, facts.keys)) or 'none'}",
             f"dependencies  {', '.join(dict.fromkeys(dependencies)) or 'none'}",
-            f"changing      {', '.join(sorted(known.changing_tables)) or 'nothing'}",
-            f"monotone      {'yes' if known.monotone else 'no'}",
+            f"changing      {', '.join(sorted(facts.changing_tables)) or 'nothing'}",
+            f"monotone      {'yes' if facts.monotone else 'no'}",
         ]
     )

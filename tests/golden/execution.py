@@ -40,30 +40,30 @@ def check_claims(connection: duckdb.DuckDBPyConnection, relation: Relation) -> N
     if not relation.columns:
         return
     try:
-        found = rows(connection, relation)
+        values = rows(connection, relation)
     except Refused:
         return
-    known = properties(relation)
+    facts = properties(relation)
     place = {column: position for position, column in enumerate(relation.columns)}
 
     def cells(row: Row, columns: frozenset[Column]) -> Row:
         return tuple(str(row[place[c]]) for c in sorted(columns, key=lambda c: c.id))
 
-    for column in known.not_null:
-        assert all(row[place[column]] is not None for row in found), f"{column.id} has nulls"
-    for key in known.keys:
-        assert len({cells(row, key) for row in found}) == len(found), f"{sorted(c.id for c in key)} is no key"
-    for dependency in known.dependencies:
+    for column in facts.not_null:
+        assert all(row[place[column]] is not None for row in values), f"{column.id} has nulls"
+    for key in facts.keys:
+        assert len({cells(row, key) for row in values}) == len(values), f"{sorted(c.id for c in key)} is no key"
+    for dependency in facts.dependencies:
         if dependency.determinant | dependency.dependent <= place.keys():
-            pairs = {(cells(row, dependency.determinant), cells(row, dependency.dependent)) for row in found}
+            pairs = {(cells(row, dependency.determinant), cells(row, dependency.dependent)) for row in values}
             assert len({one for one, _ in pairs}) == len(pairs), f"{dependency} does not hold"
 
 
 def check_types(relation: Relation, given: Relation | None = None) -> None:
     """A column has the type of what it stands for; beside a given relation with known types, types are known."""
-    known = given is not None and all(column.type.is_known for node in given.walk() for column in node.columns)
+    is_typed = given is not None and all(column.type.is_known for node in given.walk() for column in node.columns)
     for node in relation.walk():
-        for column in node.columns if known else ():
+        for column in node.columns if is_typed else ():
             assert column.type.is_known, f"the type of {column.id} is not known"
         for column, scalar in node.items if isinstance(node, Project) else ():
             if column.type.is_known and scalar.type.is_known:

@@ -51,15 +51,15 @@ def show_explored(cell: Cell) -> str:
         assert name in fired, f"{name} did not fire; these did: {', '.join(sorted(fired)) or 'none'}"
     for name in refrain:
         assert name not in fired, f"{name} fired"
-    found = [
+    pairs = [
         (group, expression)
         for group in memo
         for expression in group.expressions[1:]
         if _written(memo, expression) != _written(memo, group.expressions[0])
     ]
-    for group, expression in found:
+    for group, expression in pairs:
         _check_equal(cell, memo, group, expression)
-    return "\n\n".join(_shown(memo, group, expression) for group, expression in found) or "nothing found"
+    return "\n\n".join(_shown(memo, group, expression) for group, expression in pairs) or "nothing found"
 
 
 def _written(memo: Memo, relation: Relation) -> Relation:

@@ -55,10 +55,10 @@ PROBLEM = ("schedule", "weights", "deliver", "method", "disable", "cost", "objec
 ALL_RULES = frozenset(rule.name for rule in RULES)
 
 
-def rules_named(cell: Cell, option: str, known: frozenset[str] = ALL_RULES) -> tuple[str, ...]:
+def rules_named(cell: Cell, option: str, names: frozenset[str] = ALL_RULES) -> tuple[str, ...]:
     for name in cell.option(option):
-        if name not in known:
-            raise ValueError(f"{cell.id}: no rule `{name}`; {did_you_mean(name, known)}")
+        if name not in names:
+            raise ValueError(f"{cell.id}: no rule `{name}`; {did_you_mean(name, names)}")
     return cell.option(option)
 
 
@@ -111,8 +111,8 @@ def check_rules(cell: Cell, planning: Planning) -> None:
 
 @command("plan", *PROBLEM, "expect", "expect-not", "fired", "not-fired", "show", "run")
 def show_plan(cell: Cell) -> str:
-    query, known, timeline, options = problem_of(cell)
-    planning = plan_query(query, known, timeline, options)
+    query, tables, timeline, options = problem_of(cell)
+    planning = plan_query(query, tables, timeline, options)
     plan = planning.plan
     check_rules(cell, planning)
     assert plan_from_json(plan_to_json(plan)) == plan, "the plan is another one after a round trip through JSON"
@@ -127,9 +127,9 @@ def show_plan(cell: Cell) -> str:
 
 @command("why-not", *PROBLEM)
 def show_why_not(cell: Cell) -> str:
-    query, known, timeline, options = problem_of(cell)
-    planning = plan_query(query, known, timeline, options)
-    problem = PlannedProblem({ONLY: query}, known, timeline, options, planning)
+    query, tables, timeline, options = problem_of(cell)
+    planning = plan_query(query, tables, timeline, options)
+    problem = PlannedProblem({ONLY: query}, tables, timeline, options, planning)
     return "\n".join(why_not(problem, FileKind.JOB, tries=True).lines())
 
 
@@ -140,16 +140,16 @@ def show_workload_plan(cell: Cell) -> str:
     work = workload(name)
     asked = work.queries()[int(number)].spark
     timeline = Timeline.of(("14:00", "19:00", "24:00"), (0.25, 0.3, 1.0))
-    known = workload_statistics(work, 1.0, ArrivalPattern(shares=(0.6, 0.2, 0.2)))
-    planning = plan_query(canonical(normalize(bind(asked, work.catalog()))), known, timeline)
+    tables = workload_statistics(work, 1.0, ArrivalPattern(shares=(0.6, 0.2, 0.2)))
+    planning = plan_query(canonical(normalize(bind(asked, work.catalog()))), tables, timeline)
     check_rules(cell, planning)
     return explain(planning.plan, costs=False, rows=False)
 
 
 @command("alternatives", *PROBLEM)
 def show_alternatives(cell: Cell) -> str:
-    query, known, timeline, options = problem_of(cell)
-    return "\n\n".join(map(str, explain_alternatives({ONLY: query}, known, timeline, options)))
+    query, tables, timeline, options = problem_of(cell)
+    return "\n\n".join(map(str, explain_alternatives({ONLY: query}, tables, timeline, options)))
 
 
 @command("memo", *PROBLEM)

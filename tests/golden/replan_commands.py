@@ -52,15 +52,15 @@ def _after(cell: Cell, before: Timeline, done: int) -> Timeline:
     return Timeline.of((*before.times[:done], *rest), (*before.weights[:done], *prices))
 
 
-def _known(cell: Cell, known: Statistics, before: Timeline, after: Timeline, done: int) -> Statistics:
+def _known(cell: Cell, statistics: Statistics, before: Timeline, after: Timeline, done: int) -> Statistics:
     brought = dict(entry.split("=") for entry in cell.option("brought"))
-    found = {}
-    for name, table in known.items():
+    result = {}
+    for name, table in statistics.items():
         arrivals = dealt_out(table.arrivals, before, after, done) if len(table.arrivals) == before.last else []
         if arrivals and name in brought:
             arrivals[done] = Arrival(float(brought[name]))
-        found[name] = replace(table, arrivals=tuple(arrivals)) if arrivals else table
-    return found
+        result[name] = replace(table, arrivals=tuple(arrivals)) if arrivals else table
+    return result
 
 
 def _side_by_side(before: Plan, after: Plan, done: int) -> str:
@@ -71,11 +71,11 @@ def _side_by_side(before: Plan, after: Plan, done: int) -> str:
 @command("replan", *PROBLEM, "done", "brought", "rest", "prices", "run")
 def show_replanned(cell: Cell) -> str:
     query, before, options = query_of(cell, cell.text), timeline_of(cell), options_of(cell)
-    known = statistics_of(cell, before)
+    statistics = statistics_of(cell, before)
     done = before.times.index(cell.option("done")[0]) + 1
-    old = plan_query(query, known, before, options).plan
+    old = plan_query(query, statistics, before, options).plan
     after = _after(cell, before, done)
-    new = plan_query(query, _known(cell, known, before, after, done), after, options, past_of(old, done)).plan
+    new = plan_query(query, _known(cell, statistics, before, after, done), after, options, past_of(old, done)).plan
     if cell.option("run") != ("no",):
         check_plan(cell, query, new, after)
     rest = "\n\n".join(explain(new, rows=False, run=run) for run in after.runs if run > done)
@@ -86,11 +86,11 @@ def show_replanned(cell: Cell) -> str:
 def show_changed_query(cell: Cell) -> str:
     old_text, new_text = cell.text.split("becomes\n")
     timeline, options = timeline_of(cell), options_of(cell)
-    known = statistics_of(cell, timeline)
+    statistics = statistics_of(cell, timeline)
     done = timeline.times.index(cell.option("done")[0]) + 1
-    past = past_of(plan_query(query_of(cell, old_text), known, timeline, options).plan, done)
+    past = past_of(plan_query(query_of(cell, old_text), statistics, timeline, options).plan, done)
     query = query_of(cell, new_text)
-    planning = plan_query(query, known, timeline, options, past)
+    planning = plan_query(query, statistics, timeline, options, past)
     fitting = {step.name for step in past.kept(planning.memo).values()}
     loaded = {name for step in planning.plan.steps if step.run > done for name in step.reads()}
     uses = [

@@ -19,19 +19,19 @@ CELLS = [cell for file in FILES for cell in read_cells(file)]
 
 @pytest.mark.parametrize("cell", CELLS, ids=[cell.id for cell in CELLS])
 def test_cell(cell: Cell, request: pytest.FixtureRequest, worker_id: str) -> None:
-    found = answer(cell)
-    if found == cell.expected:
+    text = answer(cell)
+    if text == cell.expected:
         return
     if request.config.getoption("--rewrite"):
         assert worker_id == "master", "rewrite with `-n 0`: workers would write over each other"
-        _rewrite(cell, found)
+        _rewrite(cell, text)
         return
-    difference = unified_diff(cell.expected.splitlines(), found.splitlines(), "expected", "found", lineterm="")
+    difference = unified_diff(cell.expected.splitlines(), text.splitlines(), "expected", "found", lineterm="")
     pytest.fail("\n".join([cell.comment, *difference, "", "`pytest --rewrite` accepts what was found"]), pytrace=False)
 
 
-def _rewrite(cell: Cell, found: str) -> None:
+def _rewrite(cell: Cell, text: str) -> None:
     """Cells above may have grown or shrunk since the file was read: the n-th cell stays the n-th."""
     read = [c for c in CELLS if c.file == cell.file]
     now = read_cells(cell.file)[read.index(cell)]
-    rewrite_cell(cell.file, now.line, found)
+    rewrite_cell(cell.file, now.line, text)

@@ -29,8 +29,8 @@ def small(**entries: str) -> str:
 def queries(*entries: str, **others: str) -> str:
     """A job file of five lines: name, schedule, sources, then `queries` with these entries, one a line."""
     lines = {key: SMALL[key] for key in ("name", "schedule", "sources")}
-    told = {key: f"{key}: {value}" for key, value in others.items()}
-    return "\n".join([*{**lines, **told}.values(), "queries:", *(f"  {entry}" for entry in entries)]) + "\n"
+    texts = {key: f"{key}: {value}" for key, value in others.items()}
+    return "\n".join([*{**lines, **texts}.values(), "queries:", *(f"  {entry}" for entry in entries)]) + "\n"
 
 
 ONE, OTHER = (f"{name}: {{query: SELECT 1 AS one FROM sales, output: {{path: out/{name}}}}}" for name in ("a", "b"))

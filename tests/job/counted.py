@@ -32,17 +32,17 @@ def counting_exactly() -> Iterator[Passes]:
         rates: SampleRates,
         *,
         feed: bool,
-        known: Collection[str],
+        in_footers: Collection[str],
     ) -> Counted:
         passes.append(tuple(field.name for field in fields))
         rows = duck.connection.execute(f"SELECT * FROM {view}").to_arrow_table()
         kinds = None
         if feed:
-            told = rows.column("_change_type").to_pylist()
-            kinds = (float(told.count("insert")), float(told.count("update_postimage")), float(told.count("delete")))
+            marks = rows.column("_change_type").to_pylist()
+            kinds = (float(marks.count("insert")), float(marks.count("update_postimage")), float(marks.count("delete")))
             rows = rows.filter(pc.is_in(rows.column("_change_type"), pa.array(["insert", "update_postimage"])))
         seen, sampled = (rows.slice(0, round(rows.num_rows * rate)) for rate in (rates.seen, rates.sampled))
-        columns = {f.name: _column(rows, seen, sampled, f.name, ends=f.name not in known) for f in fields}
+        columns = {f.name: _column(rows, seen, sampled, f.name, ends=f.name not in in_footers) for f in fields}
         columns |= {name: replace(columns[name], keys=_hashes(rows, name, rates.one_in)) for name in rates.keys}
         return Counted(float(rows.num_rows), float(seen.num_rows), float(sampled.num_rows), kinds, columns)
 
@@ -53,8 +53,8 @@ def counting_exactly() -> Iterator[Passes]:
 def _column(rows: pa.Table, seen: pa.Table, sampled: pa.Table, name: str, *, ends: bool) -> CountedColumn:
     column = rows.column(name)
     values = sorted({str(value) for value in seen.column(name).to_pylist() if value is not None})
-    told = [value for value in sampled.column(name).to_pylist() if value is not None]
-    places = sorted(place for value in told if (place := position(value)) is not None)
+    present = [value for value in sampled.column(name).to_pylist() if value is not None]
+    places = sorted(place for value in present if (place := position(value)) is not None)
     counts = sampled.column(name).drop_null().value_counts().to_pylist()
     frequent = sorted((-each["counts"], each["values"]) for each in counts)
     return CountedColumn(
@@ -62,18 +62,18 @@ def _column(rows: pa.Table, seen: pa.Table, sampled: pa.Table, name: str, *, end
         ends=(places[0], places[-1]) if places and ends else None,
         sketch=json.dumps(values).encode(),
         distinct=float(len(values)),
-        width=4.0 + sum(map(len, told)) / len(told) if told and isinstance(told[0], str) else None,
+        width=4.0 + sum(map(len, present)) / len(present) if present and isinstance(present[0], str) else None,
         frequent=tuple((v if isinstance(v, str) else position(v) or 0.0, float(-n)) for n, v in frequent[:32]),
         bounds=tuple(places[round(step * (len(places) - 1) / 32)] for step in range(33)) if places else (),
     )
 
 
 def united(_: Duck, sketches: Mapping[str, Sequence[bytes]]) -> dict[str, tuple[bytes, float]]:
-    found = {}
+    result = {}
     for name, several in sketches.items():
         values = sorted({value for sketch in several for value in json.loads(sketch)})
-        found[name] = json.dumps(values).encode(), float(len(values))
-    return found
+        result[name] = json.dumps(values).encode(), float(len(values))
+    return result
 
 
 def _hashes(rows: pa.Table, name: str, one_in: int) -> frozenset[int]:

@@ -53,13 +53,13 @@ class Duck:
 
     def execute(self, statement: str) -> None:
         self.statements.append(statement)
-        if found := VIEW_OF_FILES.fullmatch(statement):
-            self._view_of_files(found[1], found[2])
-        elif found := VIEW.fullmatch(statement):
-            columns = (found[2] or "").replace("`", '"')
-            self.connection.execute(f"CREATE OR REPLACE TEMP VIEW {found[1]}{columns} AS {_translated(found[3])}")
-        elif found := INSERT.fullmatch(statement):
-            self._insert(Path(found[1]), self._with_file_names(_translated(found[2])))
+        if parts := VIEW_OF_FILES.fullmatch(statement):
+            self._view_of_files(parts[1], parts[2])
+        elif parts := VIEW.fullmatch(statement):
+            columns = (parts[2] or "").replace("`", '"')
+            self.connection.execute(f"CREATE OR REPLACE TEMP VIEW {parts[1]}{columns} AS {_translated(parts[3])}")
+        elif parts := INSERT.fullmatch(statement):
+            self._insert(Path(parts[1]), self._with_file_names(_translated(parts[2])))
         else:
             raise AssertionError(f"not a statement of a job: {statement}")
 
@@ -84,8 +84,8 @@ class Duck:
         """DuckDB says the file of a row only where files are read by name."""
         if "INPUT_FILE_NAME()" not in select:
             return select
-        told = select.replace("INPUT_FILE_NAME()", "filename")
-        return re.sub(r"FROM (\w+__new)", lambda view: f"FROM read_parquet({self.files[view[1]]}, filename=true)", told)
+        text = select.replace("INPUT_FILE_NAME()", "filename")
+        return re.sub(r"FROM (\w+__new)", lambda view: f"FROM read_parquet({self.files[view[1]]}, filename=true)", text)
 
     def _insert(self, directory: Path, select: str) -> None:
         """As Spark does: a file below `_temporary`, then moved to where it belongs, then `_SUCCESS`."""
@@ -117,8 +117,8 @@ def _data_files(path: Path) -> list[Path]:
 
 
 def _translated(sql: str) -> str:
-    (found,) = sqlglot.transpile(sql, read="spark", write="duckdb")
-    bigint = re.sub(r"(GENERATE_SERIES\(TRY_CAST\(1 AS BIGINT\), )(\w+)\)", r"\1CAST(\2 AS BIGINT))", found)
+    (translated,) = sqlglot.transpile(sql, read="spark", write="duckdb")
+    bigint = re.sub(r"(GENERATE_SERIES\(TRY_CAST\(1 AS BIGINT\), )(\w+)\)", r"\1CAST(\2 AS BIGINT))", translated)
     return bigint.replace("RAISE_ERROR(", "ERROR(").replace("XXHASH64(", "HASH(")
 
 

@@ -44,15 +44,15 @@ class Disk:
             os.close(descriptor)
 
     def image(self) -> Image:
-        found: Image = {}
+        files: Image = {}
 
         def visit(directory: Path) -> None:
             for name, entry in self.names.get(directory, {}).items():
-                found[directory / name] = self.contents.get(entry, b"") if isinstance(entry, int) else entry
+                files[directory / name] = self.contents.get(entry, b"") if isinstance(entry, int) else entry
                 visit(directory / name)
 
         visit(self.top)
-        return found
+        return files
 
     def image_to(self, file: Path) -> None:
         """Keeps the image in a file, for another process."""

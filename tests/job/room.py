@@ -65,20 +65,20 @@ LARGE: Mapping[str, Mapping[str, object]] = {
 
 def several(**queries: str | Mapping[str, object]) -> dict[str, object]:
     """Settings of a job with these queries, each by its text or with what else is said; outputs are named alike."""
-    told = {name: {"query": query} if isinstance(query, str) else query for name, query in queries.items()}
-    entries = {name: {"output": {"path": f"out/{name}"}, **query} for name, query in told.items()}
+    full = {name: {"query": query} if isinstance(query, str) else query for name, query in queries.items()}
+    entries = {name: {"output": {"path": f"out/{name}"}, **query} for name, query in full.items()}
     return {"query": None, "output": None, "queries": entries}
 
 
 def expected(arrivals: Sequence[Arrival]) -> list[Row]:
     """The answer of `SALES_AND_RETURNS` once these have arrived."""
     cost = {row["r_id"]: row["cost"] for arrival in arrivals for row in arrival.get("returns", ())}
-    found: dict[str, tuple[int, int]] = {}
+    sums: dict[str, tuple[int, int]] = {}
     for row in (row for arrival in arrivals for row in arrival.get("sales", ())):
-        gross, count = found.get(str(row["cat"]), (0, 0))
+        gross, count = sums.get(str(row["cat"]), (0, 0))
         back = cost.get(row["o_id"])
-        found[str(row["cat"])] = gross + (int(str(row["price"])) if back is None else -int(str(back))), count + 1
-    return sorted((cat, *numbers) for cat, numbers in found.items())
+        sums[str(row["cat"])] = gross + (int(str(row["price"])) if back is None else -int(str(back))), count + 1
+    return sorted((cat, *numbers) for cat, numbers in sums.items())
 
 
 @dataclass
@@ -129,8 +129,8 @@ class Room:
         }
         for name in tables:
             (self.directory / "data" / name).mkdir(parents=True, exist_ok=True)
-        told = {key: value for key, value in entries.items() if value is not None}
-        self.file.write_text(yaml.safe_dump(told, sort_keys=False), encoding="utf-8")
+        content = {key: value for key, value in entries.items() if value is not None}
+        self.file.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 
     def config(self) -> JobConfig:
         return load_job(self.file)

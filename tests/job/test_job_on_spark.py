@@ -45,7 +45,7 @@ def verified(room: Room, spark: Session) -> Verdict:
 def executed(text: str, spark: Session) -> dict[str, list[Row]]:
     """What the statements of a program write, each executed by hand in a new session."""
     session = spark.newSession()
-    found: dict[str, list[Row]] = {}
+    by_name: dict[str, list[Row]] = {}
     for statement in text.split(";\n"):
         lines = [line for line in statement.splitlines() if not line.startswith("--")]
         sql = "\n".join(lines).strip()
@@ -53,8 +53,8 @@ def executed(text: str, spark: Session) -> dict[str, list[Row]]:
             session.sql(sql)
         if sql.startswith("INSERT OVERWRITE DIRECTORY"):
             path = Path(sql.split("'")[1])
-            found[path.name if path.parent.name != ".answer" else "answer"] = rows_of(path)
-    return found
+            by_name[path.name if path.parent.name != ".answer" else "answer"] = rows_of(path)
+    return by_name
 
 
 def test_every_run_delivers_and_its_program_can_be_run_by_hand(tmp_path: Path, spark: Session) -> None:
@@ -178,15 +178,15 @@ def test_formats_partitions_and_a_static_source(tmp_path: Path, spark: Session) 
         rows = [(k, f"n, {k}", k / 2, 10 * k, days[k % 2][0], k * k, days[k % 2][1]) for k in ks]
         assert room.answer() == rows
     verified(room, spark)
-    for told in room.job(spark).statistics():
-        assert told.whole is not None
-        assert told.whole.rows == (2 if told.source == "s" else 4)
-        runs = [arrived.times for arrived in told.arrivals]
-        assert runs == ([("10:00",)] if told.source == "s" else [("10:00",), ("24:00",)])
-        columns = told.whole.columns
-        if told.source != "s":
+    for statistics in room.job(spark).statistics():
+        assert statistics.whole is not None
+        assert statistics.whole.rows == (2 if statistics.source == "s" else 4)
+        runs = [arrived.times for arrived in statistics.arrivals]
+        assert runs == ([("10:00",)] if statistics.source == "s" else [("10:00",), ("24:00",)])
+        columns = statistics.whole.columns
+        if statistics.source != "s":
             assert (columns["k"].distinct, columns["k"].range) == (4, (2.0, 5.0))
-        if told.source == "p":
+        if statistics.source == "p":
             assert dict(columns["day"].frequent) == {"007": 2.0, "x y": 2.0}
 
     def refused(message: str) -> None:
@@ -274,9 +274,9 @@ def test_two_queries_share_a_state(
     tampered(room, lambda table: table.slice(1), "busy")
     assert main(["verify", "--query", "gross"]) == DONE
     assert main(["verify", "--json"]) == FAILED
-    told = json.loads(capsys.readouterr().out.partition("\n")[2])
-    assert not told["equal"]
-    assert [name for name, found in told["queries"].items() if not found["equal"]] == ["busy"]
+    report = json.loads(capsys.readouterr().out.partition("\n")[2])
+    assert not report["equal"]
+    assert [name for name, each in report["queries"].items() if not each["equal"]] == ["busy"]
 
 
 # --- verify ----------------------------------------------------------------------------------------------------------

@@ -35,8 +35,8 @@ MIXED = several(gross={"query": SALES_AND_RETURNS, "deliver": "final"}, busy=BUS
 
 @pytest.fixture
 def session() -> Iterator[Session]:
-    with without_spark() as (_, found):
-        yield found
+    with without_spark() as (_, spark):
+        yield spark
 
 
 def busy(arrivals: Sequence[Arrival]) -> list[Row]:
@@ -46,11 +46,11 @@ def busy(arrivals: Sequence[Arrival]) -> list[Row]:
 
 def by_text(arrivals: Sequence[Arrival]) -> list[Row]:
     """The answer of `BY_TEXT`."""
-    found: dict[str, tuple[int, int]] = {}
+    sums: dict[str, tuple[int, int]] = {}
     for row in (row for arrival in arrivals for row in arrival.get("sales", ())):
-        gross, count = found.get(str(row["cat"]), (0, 0))
-        found[str(row["cat"])] = gross + 3 * int(str(row["price"])), count + 2
-    return sorted((cat, *numbers) for cat, numbers in found.items())
+        gross, count = sums.get(str(row["cat"]), (0, 0))
+        sums[str(row["cat"])] = gross + 3 * int(str(row["price"])), count + 2
+    return sorted((cat, *numbers) for cat, numbers in sums.items())
 
 
 def answers(room: Room) -> dict[str, list[Row] | None]:
@@ -307,10 +307,10 @@ def test_a_cycle_of_one_query_that_was_begun_before_there_could_be_several_goes_
         assert "answers" not in step
         del step["by"]
     (cycle / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
-    told = json.loads((cycle / "cycle.json").read_text(encoding="utf-8"))
-    del told["record"]["queries"]
-    told["record"]["plan"] = checksum_of(json.dumps(plan))
-    told["checksum"] = checksum_of(json.dumps(told["record"], sort_keys=True, ensure_ascii=False))
-    (cycle / "cycle.json").write_text(json.dumps(told), encoding="utf-8")
+    file = json.loads((cycle / "cycle.json").read_text(encoding="utf-8"))
+    del file["record"]["queries"]
+    file["record"]["plan"] = checksum_of(json.dumps(plan))
+    file["checksum"] = checksum_of(json.dumps(file["record"], sort_keys=True, ensure_ascii=False))
+    (cycle / "cycle.json").write_text(json.dumps(file), encoding="utf-8")
     runs(room, session, 2, 3)
     assert room.answer() == expected(THREE_ARRIVALS)

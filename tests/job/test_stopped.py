@@ -92,9 +92,9 @@ def stopped_before(room: Room, kind: str) -> Iterator[Stopped]:
 
 @pytest.fixture
 def room(tmp_path: Path) -> Room:
-    found = Room(tmp_path / "room")
-    found.arrive(1)
-    return found
+    job_room = Room(tmp_path / "room")
+    job_room.arrive(1)
+    return job_room
 
 
 def the_rest(room: Room) -> None:

@@ -30,36 +30,36 @@ def delete(id: int, ts: int) -> Record:
 
 def history(dice: random.Random, keys: int = 12, changes: int = 4) -> list[Record]:
     """What happened to some keys, in order: inserts, updates, deletes, inserts again; a sequence tells the order."""
-    found: list[Record] = []
+    records: list[Record] = []
     for key in range(1, keys + 1):
         for ts in range(1, dice.randint(1, changes) + 1):
             gone = dice.random() < 0.3
-            found.append(delete(key, ts) if gone else upsert(key, ts, dice.randint(1, 4), dice.randint(1, 9)))
-    return found
+            records.append(delete(key, ts) if gone else upsert(key, ts, dice.randint(1, 4), dice.randint(1, 9)))
+    return records
 
 
 def delivered(dice: random.Random, records: Sequence[Record], runs: int = 3) -> list[list[Record]]:
     """The records over the runs, out of order, some of them several times."""
-    found: list[list[Record]] = [[] for _ in range(runs)]
+    by_run: list[list[Record]] = [[] for _ in range(runs)]
     for record in records:
         for _ in range(dice.choice((1, 1, 1, 2, 3))):
-            found[dice.randrange(runs)].append(record)
-    for rows in found:
+            by_run[dice.randrange(runs)].append(record)
+    for rows in by_run:
         dice.shuffle(rows)
-    return found
+    return by_run
 
 
 def one_a_run(dice: random.Random, keys: int = 12, runs: int = 3) -> list[list[Record]]:
     """Records without an order but that of the runs: of a key at most one a run, maybe twice; `ts` says nothing."""
-    found: list[list[Record]] = []
+    by_run: list[list[Record]] = []
     for _ in range(runs):
         rows: list[Record] = []
         for key in (key for key in range(1, keys + 1) if dice.random() < 0.6):
             record = delete(key, 0) if dice.random() < 0.3 else upsert(key, 0, dice.randint(1, 3), dice.randint(1, 3))
             rows += [record] * dice.choice((1, 1, 2))
         dice.shuffle(rows)
-        found.append(rows)
-    return found
+        by_run.append(rows)
+    return by_run
 
 
 def table(runs: Sequence[Rows], *, sequence: bool = True) -> list[Record]:

@@ -50,8 +50,8 @@ def check_carried(pair: PairCase) -> None:
             if step.query is None:
                 states.save(step.name, step_sql(step, "duckdb"))
                 continue
-            found = in_spark_types(states.query(step_sql(step, "duckdb")), step.query.outputs)
-            problems = differences(rows_of(batch), rows_of(found))
+            result = in_spark_types(states.query(step_sql(step, "duckdb")), step.query.outputs)
+            problems = differences(rows_of(batch), rows_of(result))
             assert not problems, f"{', '.join(plan.rules)}\n" + "\n".join(problems)
 
 

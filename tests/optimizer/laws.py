@@ -35,10 +35,10 @@ def check_laws(made: LawCase) -> None:
     """Fails at the first alternative that is not what its form means."""
     truth = Truth(made.case, made.movements, made.long_spelling)
     for cell, alternative in truth.every_alternative():
-        found, wanted = truth.value(cell, alternative), truth.wanted(cell)
-        assert found == wanted, (
+        actual, wanted = truth.value(cell, alternative), truth.wanted(cell)
+        assert actual == wanted, (
             f"{alternative.rule}: {cell.form} in interval {cell.interval}\n"
-            f"missing {dict(wanted - found)}\nextra {dict(found - wanted)}\n{made}"
+            f"missing {dict(wanted - actual)}\nextra {dict(actual - wanted)}\n{made}"
         )
 
 

@@ -34,36 +34,36 @@ Movements = Mapping[str, tuple[Movement, ...]]
 def make_movements(choices: Choices, database: Database, runs: int, *, only_growing: bool = False) -> Movements:
     """Arrivals of every table that has rows: static, growing, or with rows that go, change and come back."""
     styles = STYLES_WITH_DELETES if choices.chance(2) and not only_growing else STYLES
-    found = {}
+    by_table = {}
     for schema in database.schemas:
         if schema.name in database.rows:
             style = choices.pick(styles)
             rows = list(database.rows[schema.name])
-            found[schema.name] = _movements(choices, schema, rows, runs, style)
-    return following(choices, database, found) if choices.chance(3) else found
+            by_table[schema.name] = _movements(choices, schema, rows, runs, style)
+    return following(choices, database, by_table) if choices.chance(3) else by_table
 
 
-def following(choices: Choices, database: Database, found: Movements) -> Movements:
+def following(choices: Choices, database: Database, movements: Movements) -> Movements:
     """Rows of growing tables come with those that they refer to, by columns of the same names, or some runs later."""
-    schemas = {schema.name: schema for schema in database.schemas if schema.name in found}
-    growing = [name for name, runs in found.items() if len(runs) > 1 and not any(m.deletes for m in runs)]
+    schemas = {schema.name: schema for schema in database.schemas if schema.name in movements}
+    growing = [name for name, runs in movements.items() if len(runs) > 1 and not any(m.deletes for m in runs)]
     keyed = [name for name in growing if schemas[name].keys]
     if not keyed or len(growing) < 2:
-        return found
+        return movements
     first = choices.pick(keyed)
     key = sorted(schemas[first].keys[0])
 
     def key_of(name: str, row: Row) -> Row:
         return tuple(row[schemas[name].column_names().index(column)] for column in key)
 
-    arrives = {key_of(first, row): run for run, movement in enumerate(found[first]) for row in movement.inserts}
-    moved = dict(found)
+    arrives = {key_of(first, row): run for run, movement in enumerate(movements[first]) for row in movement.inserts}
+    moved = dict(movements)
     for name in growing:
         if name == first or not set(key) <= set(schemas[name].column_names()):
             continue
         later = choices.chance(2)
-        coming: list[list[Row]] = [[] for _ in found[name]]
-        for row in (row for movement in found[name] for row in movement.inserts):
+        coming: list[list[Row]] = [[] for _ in movements[name]]
+        for row in (row for movement in movements[name] for row in movement.inserts):
             run = arrives.get(key_of(name, row))
             if run is not None:
                 coming[run + (choices.below(len(coming) - run) if later else 0)].append(row)
@@ -81,7 +81,7 @@ def _movements(choices: Choices, schema: TableSchema, rows: list[Row], runs: int
         return tuple(Movement(tuple(news)) for news in coming)
     table = _Table(schema)
     seen: list[Row] = []
-    found = []
+    movements = []
     for news in coming:
         gone = _leaving(choices, table.present)
         table.delete(gone)
@@ -98,8 +98,8 @@ def _movements(choices: Choices, schema: TableSchema, rows: list[Row], runs: int
             offered.append(choices.pick(seen))
         arrived = [row for row in offered if table.insert(row)]
         seen += arrived
-        found.append(Movement(tuple(arrived), tuple(gone)))
-    return tuple(found)
+        movements.append(Movement(tuple(arrived), tuple(gone)))
+    return tuple(movements)
 
 
 def _leaving(choices: Choices, present: Sequence[Row]) -> list[Row]:

@@ -130,15 +130,15 @@ def check_plan(planned: PlanCase) -> None:
     if planned.promising:
         tables.catalog = Catalog.of(promising(tables.catalog, planned.movements))
     simulator = Simulator(tables)
-    found = simulator.simulate(
+    simulation = simulator.simulate(
         planned.case.sql, deliver=planned.deliver, weights=planned.weights, options=planned.options()
     )
-    for step in found.plan.steps:
-        read = columns_read(found.plan.steps).get(step.name, step.relation.columns)
+    for step in simulation.plan.steps:
+        read = columns_read(simulation.plan.steps).get(step.name, step.relation.columns)
         assert set(read) == set(step.relation.columns), f"dead columns: {step.name}"
     delivering = {"final": (planned.runs,), "every": tuple(range(1, planned.runs + 1))}
     wanted = delivering[planned.deliver] if isinstance(planned.deliver, str) else planned.deliver
-    for run, (result, answer) in enumerate(zip(found.results[1:], found.batch[1:], strict=True), start=1):
+    for run, (result, answer) in enumerate(zip(simulation.results[1:], simulation.batch[1:], strict=True), start=1):
         assert (result is not None) is (run in wanted), f"delivery: run {run} does not do as asked"
         if result is None:
             continue
@@ -146,7 +146,7 @@ def check_plan(planned: PlanCase) -> None:
         assert result.column_names == answer.column_names
         expected, actual = rows_of(answer), rows_of(result)
         problems = differences(expected, actual)
-        assert not problems, f"{', '.join(found.plan.rules)}: run {run}\n" + "\n".join(problems)
+        assert not problems, f"{', '.join(simulation.plan.rules)}: run {run}\n" + "\n".join(problems)
         for one, other in zip(expected, actual, strict=True):
             assert all(same(one[p], other[p]) for p in planned.case.ordered_by), (
                 f"order: {other} stands where {one} does"

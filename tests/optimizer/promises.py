@@ -25,10 +25,10 @@ def _promising(schema: TableSchema, others: Sequence[TableSchema], movements: Mo
     if not schema.changing or schema.name not in movements:
         return schema
     own = movements[schema.name]
-    found = [(reference, _keys(other, reference, movements)) for other, reference in _references(schema, others)]
-    found = [(reference, keys) for reference, keys in found if any(keys)]
-    together = (r for r, keys in found if schema.append_only and _is_together(schema, r, own, keys))
-    later = (r for r, keys in found if _is_later(schema, r, own, keys))
+    pairs = [(reference, _keys(other, reference, movements)) for other, reference in _references(schema, others)]
+    pairs = [(reference, keys) for reference, keys in pairs if any(keys)]
+    together = (r for r, keys in pairs if schema.append_only and _is_together(schema, r, own, keys))
+    later = (r for r, keys in pairs if _is_later(schema, r, own, keys))
     return replace(schema, arrives_with=tuple(together), arrives_after=tuple(later))
 
 

@@ -77,17 +77,17 @@ class Planner:
         times = [str(run) if run <= runs else f"{run} that never comes" for run in range(1, count + 1)]
         return Timeline.of(times, self.weights[:count], deliver)
 
-    def expected(self, known: Statistics, count: int) -> Statistics:
+    def expected(self, statistics: Statistics, count: int) -> Statistics:
         """What is done is known; of the rest something is expected, and something else will come."""
-        found = {}
-        for name, table in known.items():
+        result = {}
+        for name, table in statistics.items():
             arrivals = [*table.arrivals, *(Arrival(3.0) for _ in range(count))][:count]
             for run in range(self.done, count):
-                told = arrivals[run]
+                arrival = arrivals[run]
                 factor = self.factors[run % len(self.factors)]
-                arrivals[run] = Arrival(told.inserts * factor, told.updates * factor, told.deletes * factor)
-            found[name] = replace(table, arrivals=tuple(arrivals))
-        return found
+                arrivals[run] = Arrival(arrival.inserts * factor, arrival.updates * factor, arrival.deletes * factor)
+            result[name] = replace(table, arrivals=tuple(arrivals))
+        return result
 
 
 @dataclass(frozen=True)
@@ -142,9 +142,9 @@ def check_day(day: Day) -> None:
     with tables.states() as states:
         for number, planner in enumerate(day.planners):
             timeline = planner.timeline(day.case.runs, day.deliver)
-            known = planner.expected(tables.statistics, timeline.last)
+            statistics = planner.expected(tables.statistics, timeline.last)
             past = None if plan is None else Past(plan, planner.done, _there(plan, planner, rows))
-            plan = plan_query(query, known, timeline, planner.options(), past).plan
+            plan = plan_query(query, statistics, timeline, planner.options(), past).plan
             assert plan_from_json(plan_to_json(plan)) == plan, "JSON: the plan is another one"
             assert past is None or plan.steps[: len(past.steps)] == past.steps, "past: it has changed"
             later = [*(each.done for each in day.planners), day.case.runs]
@@ -155,8 +155,8 @@ def check_day(day: Day) -> None:
                         rows[step.name] = float(states.save(step.name, step_sql(step, "duckdb")))
                         continue
                     assert step.query is not None
-                    found = in_spark_types(states.query(step_sql(step, "duckdb")), step.query.outputs)
-                    problems = differences(rows_of(batch[run - 1]), rows_of(found))
+                    result = in_spark_types(states.query(step_sql(step, "duckdb")), step.query.outputs)
+                    problems = differences(rows_of(batch[run - 1]), rows_of(result))
                     assert not problems, f"{', '.join(plan.rules)}: run {run}\n" + "\n".join(problems)
     assert plan is not None
     delivered = {step.run for step in plan.steps if step.purpose is Purpose.OUTPUT}

@@ -24,8 +24,8 @@ def test_cases_that_hold_are_counted(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_a_failure_is_told_at_once_and_shrunk(capsys: pytest.CaptureFixture[str]) -> None:
     assert Search(some_number, is_small).main(["--cases", str(5 * len(Family)), "--workers", "1"]) == 1
-    told = capsys.readouterr()
-    assert told.err.startswith("found: large  (")
-    assert told.out.startswith("large  (")
-    assert "\n7\n" in told.out
-    assert told.out.endswith(f"{5 * len(Family)} cases, 1 kinds of failure\n")
+    printed = capsys.readouterr()
+    assert printed.err.startswith("found: large  (")
+    assert printed.out.startswith("large  (")
+    assert "\n7\n" in printed.out
+    assert printed.out.endswith(f"{5 * len(Family)} cases, 1 kinds of failure\n")

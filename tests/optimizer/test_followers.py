@@ -41,9 +41,9 @@ def test_delivers_what_batch_answers(start: int) -> None:
 
 
 def test_all_rules_about_arrivals_are_tried() -> None:
-    found: set[str] = set()
+    names: set[str] = set()
     for seed in range(40):
         made = make_followed_law(Seeded(seed), Family.JOINS)
         truth = Truth(made.case, made.movements, made.long_spelling)
-        found |= {alternative.rule for _, alternative in truth.every_alternative()}
-    assert {rule.name for rule in rules_of(arrival_deltas)} <= found
+        names |= {alternative.rule for _, alternative in truth.every_alternative()}
+    assert {rule.name for rule in rules_of(arrival_deltas)} <= names

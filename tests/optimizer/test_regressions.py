@@ -24,8 +24,8 @@ def delivers_what_batch_answers(sql: str, arrivals: Mapping[str, Sequence[pa.Tab
     wanted = simulator.batch(sql)
     for seed in SEEDS:
         options = Options(model=ScatteredCost(seed), check_memo=True)
-        found = simulator.simulate(sql, deliver="every", options=options, batch=False)
-        for result, answer in zip(found.results[1:], wanted, strict=True):
+        simulation = simulator.simulate(sql, deliver="every", options=options, batch=False)
+        for result, answer in zip(simulation.results[1:], wanted, strict=True):
             assert result is not None
             assert not differences(rows_of(answer), rows_of(result)), f"seed {seed}"
 
@@ -183,9 +183,9 @@ def test_a_function_keeps_its_type_through_states_and_empty_inputs() -> None:
     ]
     sql = "SELECT g, max(bit_count(b)) AS most FROM t GROUP BY g"
     delivers_what_batch_answers(sql, {"t": arriving})
-    found = simulate(sql, {"t": arriving}, options=Options(model=ScatteredCost(1))).results[3]
-    assert found is not None
-    assert sorted(found.to_pylist(), key=str) == [{"g": 1, "most": 31}, {"g": 2, "most": 3}]
+    result = simulate(sql, {"t": arriving}, options=Options(model=ScatteredCost(1))).results[3]
+    assert result is not None
+    assert sorted(result.to_pylist(), key=str) == [{"g": 1, "most": 31}, {"g": 2, "most": 3}]
 
 
 def test_groups_by_an_expression_that_holds_a_sub_query() -> None:

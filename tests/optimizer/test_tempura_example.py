@@ -38,8 +38,8 @@ SUMMARY = f"""
 Row = tuple[object, ...]
 
 
-def rows(schema: pa.Schema, *found: Row) -> pa.Table:
-    columns = {name: [row[place] for row in found] for place, name in enumerate(schema.names)}
+def rows(schema: pa.Schema, *content: Row) -> pa.Table:
+    columns = {name: [row[place] for row in content] for place, name in enumerate(schema.names)}
     return pa.table(columns, schema=schema)
 
 
@@ -95,8 +95,8 @@ def test_the_summary_is_that_of_the_paper(methods: tuple[str, ...]) -> None:
     """Fig. 1(b), with the sums that its own rows give: c1 −10 + 120 + 170 − 15, c2 −20 + 300 + 220."""
     result = planned(arrivals(), *methods).results[2]
     assert result is not None
-    found = sorted(zip(*result.to_pydict().values(), strict=True))
-    assert found == [("c1", 265), ("c2", 500)]
+    summary = sorted(zip(*result.to_pydict().values(), strict=True))
+    assert summary == [("c1", 265), ("c2", 500)]
 
 
 # --- Fig. 1(c) and 1(d) ----------------------------------------------------------------------------------------------
@@ -126,8 +126,8 @@ class Forms:
         relation = cell_sources(self.planning.cells).of(Cell(form, run))
         names = [c.name for c in relation.columns]
         wanted = [names.index(n) for n in ("o_id", "cat", "price", "cost", "multiplicity") if n in names]
-        found = self._connection().execute(emit(relation, "duckdb")).fetchall()
-        return sorted((tuple(row[i] for i in wanted) for row in found), key=str)
+        answer = self._connection().execute(emit(relation, "duckdb")).fetchall()
+        return sorted((tuple(row[i] for i in wanted) for row in answer), key=str)
 
     def _connection(self) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect()

@@ -220,9 +220,9 @@ class Truth:
         raise InternalError(f"{form} of no aggregate")
 
     def _partials(self, form: Form) -> Partials:
-        found = Goal(form, self._aggregate(form), self.planning.memo).partials(self._aggregate(form))
-        assert found is not None
-        return found
+        partials = Goal(form, self._aggregate(form), self.planning.memo).partials(self._aggregate(form))
+        assert partials is not None
+        return partials
 
     def _input_at(self, form: Form, interval: int, version: Mask) -> Relation:
         (below,) = self._aggregate(form).inputs
@@ -253,9 +253,9 @@ def _spelt(value: Value) -> str:
 def _over(tree: Relation, leaf: object) -> Relation:
     assert callable(leaf)
     if isinstance(tree, Form):
-        found = leaf(tree)
-        assert isinstance(found, Relation)
-        return found
+        relation = leaf(tree)
+        assert isinstance(relation, Relation)
+        return relation
     if isinstance(tree, Values):
         return tree
     return tree.with_inputs(*(_over(below, leaf) for below in tree.inputs))
@@ -268,11 +268,11 @@ def _bag(relation: Relation, columns: tuple[Column, ...]) -> Bag:
     weight = names.index(WEIGHT) if WEIGHT in names else None
     text = emit(relation, "duckdb")
     try:
-        found = connection().execute(text).fetchall()
+        rows = connection().execute(text).fetchall()
     except duckdb.Error as error:
         raise AssertionError(f"{error}\n{text}") from error
     bag = Bag()
-    for row in found:
+    for row in rows:
         bag[tuple(_rounded(row[p]) for p in positions)] += 1 if weight is None else row[weight]
     return Counter({row: times for row, times in bag.items() if times})
 

@@ -73,8 +73,8 @@ def test_names(node: Relation, delta: float, name: str) -> None:
 
 def test_adding_up_weights_is_called_consolidation() -> None:
     tree = consolidated(weighted(STATE), STATE.columns, unique=True)
-    found = [physical(node, sizes(state=10.0)) for node in tree.walk() if isinstance(node, Aggregate)]
-    assert found == ["consolidate"]
+    names = [physical(node, sizes(state=10.0)) for node in tree.walk() if isinstance(node, Aggregate)]
+    assert names == ["consolidate"]
 
 
 def test_widths() -> None:

@@ -81,8 +81,8 @@ def test_a_side_of_few_rows_is_sent_only_if_the_engine_is_told() -> None:
         scan("sales", "o", "o_day"),
         equality(reference(column(FEW_SALES)), reference(Column(ColumnId("o"), "o", t.BIGINT))),
     )
-    told = EngineCost()
-    untold = replace(told, hinted=False)
-    assert physical(join, rows, told) is Operator.BROADCAST_JOIN
+    hinting = EngineCost()
+    untold = replace(hinting, hinted=False)
+    assert physical(join, rows, hinting) is Operator.BROADCAST_JOIN
     assert physical(join, rows, untold) is Operator.SHUFFLED_JOIN
-    assert untold.compute(join, rows) > 2 * told.compute(join, rows)
+    assert untold.compute(join, rows) > 2 * hinting.compute(join, rows)

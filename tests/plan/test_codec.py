@@ -172,8 +172,8 @@ def test_damage_is_placed(part: str, field: str, value: object, told: str) -> No
 @settings(max_examples=200, suppress_health_check=list(HealthCheck))
 def test_whatever_is_damaged_is_a_users_error(data: st.DataObject) -> None:
     """Any one value of a plan replaced by another: a plan, or a clear refusal; never another exception."""
-    told = json.loads(example())
-    place: object = told
+    content = json.loads(example())
+    place: object = content
     while True:
         keys = list(place) if isinstance(place, dict) else list(range(len(place))) if isinstance(place, list) else []
         key = data.draw(st.sampled_from(keys))
@@ -185,7 +185,7 @@ def test_whatever_is_damaged_is_a_users_error(data: st.DataObject) -> None:
         place[key] = data.draw(junk)  # type: ignore[index]
         break
     with suppress(UserError):
-        plan_from_json(json.dumps(told))
+        plan_from_json(json.dumps(content))
 
 
 A = Column(ColumnId("a `quoted` name#1"), "a", INT)

@@ -37,9 +37,9 @@ def plan() -> Plan:
 
 def test_costs_only_on_request(plan: Plan) -> None:
     assert "cost" not in explain(plan).replace("-cost", "").replace("cost :=", "").replace("cost IS", "")
-    told = explain(plan, costs=True)
-    assert "weight 0.2 · cost 9 rows (batch 0 rows)" in told
-    assert "weighted sum of cost: 11.8 rows against 17 rows, 31 % cheaper than batch" in told
+    text = explain(plan, costs=True)
+    assert "weight 0.2 · cost 9 rows (batch 0 rows)" in text
+    assert "weighted sum of cost: 11.8 rows against 17 rows, 31 % cheaper than batch" in text
 
 
 def test_costs_of_an_engine_are_seconds_of_cpu() -> None:
@@ -51,8 +51,8 @@ def test_costs_of_an_engine_are_seconds_of_cpu() -> None:
     assert cost in explain(plan, costs=True)
     assert f"weighted sum of expected CPU: {number(plan.rank / 1e6)} s against " in verdict(plan)
     assert f'<td class="number">{number(plan.cost[-1] / 1e6)} s</td>' in plan_to_html(plan)
-    told = plan_to_value(plan)
-    assert told["rank_cpu_s"] == pytest.approx(plan.rank / 1e6)
+    value = plan_to_value(plan)
+    assert value["rank_cpu_s"] == pytest.approx(plan.rank / 1e6)
     (compared,) = explain_alternatives({ONLY: query}, KNOWN, timeline, options)
     assert "to deliver at c, by expected CPU" in str(compared)
     assert compared.winner.as_value(compared.plan.unit)["rank_cpu_s"] == pytest.approx(plan.rank / 1e6)
@@ -74,8 +74,8 @@ def test_timeline(plan: Plan) -> None:
 def test_every_source_is_called_by_what_it_holds(plan: Plan) -> None:
     text = str(plan)
     assert not re.search(r"__[vd]\d", text), "a technical name"
-    for told in ("sales (what arrived at t2)", "returns (as of t2)", f"state {plan.states[0].name} (saved t1)"):
-        assert told in text
+    for words in ("sales (what arrived at t2)", "returns (as of t2)", f"state {plan.states[0].name} (saved t1)"):
+        assert words in text
 
 
 @pytest.mark.parametrize(
@@ -102,9 +102,9 @@ def test_pictures_have_every_step_and_no_dangling_arrow(plan: Plan) -> None:
     mermaid, dot = plan_to_mermaid(plan), plan_to_dot(plan)
     for text, arrow in ((mermaid, r"(\w+) --> (\w+)"), (dot, r"(\w+) -> (\w+);")):
         ends = {end for pair in re.findall(arrow, text) for end in pair}
-        known = set(re.findall(r"^ *((?:step|source)\d+)\b", text, re.MULTILINE))
-        assert ends <= known
-        assert {f"step{i}" for i in range(1, len(plan.steps) + 1)} <= known
+        nodes = set(re.findall(r"^ *((?:step|source)\d+)\b", text, re.MULTILINE))
+        assert ends <= nodes
+        assert {f"step{i}" for i in range(1, len(plan.steps) + 1)} <= nodes
     assert dot.count("{") == dot.count("}")
 
 
@@ -197,6 +197,6 @@ def test_a_plan_is_never_dearer_than_batch(number: int, deliver: str) -> None:
     """Queries whose parts are read several times, which the search counts several times."""
     work = workload("tpch")
     query = canonical(normalize(bind(work.queries()[number].spark, work.catalog())))
-    known = workload_statistics(work, 1, parse_pattern("60/20/20", work.tables))
-    plan = plan_query(query, known, Timeline.of(["a", "b", "c"], [0.2, 0.3, 1], deliver)).plan
+    statistics = workload_statistics(work, 1, parse_pattern("60/20/20", work.tables))
+    plan = plan_query(query, statistics, Timeline.of(["a", "b", "c"], [0.2, 0.3, 1], deliver)).plan
     assert plan.rank <= plan.batch_rank

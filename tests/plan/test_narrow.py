@@ -46,12 +46,12 @@ def test_every_column_is_read_and_batch_answers_the_same(name: str) -> None:
     wanted = simulator.batch(QUERIES[name])
     states = 0
     for seed in SEEDS:
-        found = simulator.simulate(QUERIES[name], deliver="every", options=scattered(seed), batch=False)
-        read = columns_read(found.plan.steps)
-        for step in saved(found.plan):
+        simulation = simulator.simulate(QUERIES[name], deliver="every", options=scattered(seed), batch=False)
+        read = columns_read(simulation.plan.steps)
+        for step in saved(simulation.plan):
             states += 1
             assert set(read[step.name]) == set(step.relation.columns), f"seed {seed}: {step.name}"
-        for result, answer in zip(found.results[1:], wanted, strict=True):
+        for result, answer in zip(simulation.results[1:], wanted, strict=True):
             assert result is not None
             assert not differences(rows_of(answer), rows_of(result)), f"seed {seed}"
     assert states

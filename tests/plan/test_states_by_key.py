@@ -55,7 +55,7 @@ def test_many_groups_are_saved_by_key_and_few_are_not() -> None:
 
 
 def test_it_pays_by_the_objective_and_is_in_the_cost() -> None:
-    plain, by_key = (planned(TOTALS, groups=1e6, model=EngineCost(states_by_key=told)) for told in (False, True))
+    plain, by_key = (planned(TOTALS, groups=1e6, model=EngineCost(states_by_key=switch)) for switch in (False, True))
     assert laid_out(plain) == {}
     assert by_key.rank < 0.99 * plain.rank
     assert by_key.cost[1] > plain.cost[1]  # to save it takes longer,
@@ -97,8 +97,8 @@ def test_two_joins_share_what_lies_by_key() -> None:
     }
     timeline = Timeline.of(["14:00", "24:00"], [0.2, 1.0])
     plain, by_key = (
-        plan_query(query, statistics, timeline, Options(model=EngineCost(states_by_key=told))).plan
-        for told in (False, True)
+        plan_query(query, statistics, timeline, Options(model=EngineCost(states_by_key=switch))).plan
+        for switch in (False, True)
     )
     assert laid_out(by_key) == {"s_v1": ["o_id"], "r_v1": ["o_id"]}
     read = [{scan.table.name for scan in step.relation.walk() if isinstance(scan, Scan)} for step in by_key.steps]

@@ -74,17 +74,17 @@ class Sized:
         return self.cells.sizes.step(self.group.id, run, OLD, self.group.tables).changes
 
 
-def sized(sql: str, known: Statistics | None = None) -> Sized:
+def sized(sql: str, tables: Statistics | None = None) -> Sized:
     """The sizes of a query that has not been explored: only its own operators count."""
-    known = known if known is not None else statistics()
+    tables = tables if tables is not None else statistics()
     query = canonical(normalize(bind(sql, CATALOG)))
     changing = [name for name in ("returns", "sales") if name in sql]
-    memo = Memo(ChangingTables.of(changing), [name for name in changing if known[name].retracts])
+    memo = Memo(ChangingTables.of(changing), [name for name in changing if tables[name].retracts])
     leaf = memo.insert(query.relation)
-    return Sized(Cells(memo, known), memo[leaf.group])
+    return Sized(Cells(memo, tables), memo[leaf.group])
 
 
-def planned(sql: str, known: Statistics | None = None, options: Options | None = None) -> Planning:
+def planned(sql: str, tables: Statistics | None = None, options: Options | None = None) -> Planning:
     query = canonical(normalize(bind(sql, CATALOG)))
     timeline = Timeline.of(["1", "2", "3"], [0.25, 0.3, 1])
-    return plan_query(query, known if known is not None else statistics(), timeline, options)
+    return plan_query(query, tables if tables is not None else statistics(), timeline, options)

@@ -14,8 +14,8 @@ MOVING = statistics(arrivals(6000, (2000, 400, 300), (2000, 400, 300)))
 
 def test_a_filter_splits_updates() -> None:
     """Half of the rows pass: of four updates one stays one, one comes, one goes, and one is not seen."""
-    found = filtered(Arrival(10, 4, 2), 0.5)
-    assert found == Arrival(5 + 1, 1, 1 + 1)
+    change = filtered(Arrival(10, 4, 2), 0.5)
+    assert change == Arrival(5 + 1, 1, 1 + 1)
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,8 @@ def test_a_filter_splits_updates() -> None:
     ],
 )
 def test_changes(sql: str, run: int, change: tuple[float, float, float]) -> None:
-    found = sized(sql, MOVING).change(run)
-    assert (found.inserts, found.updates, found.deletes) == pytest.approx(change, rel=0.02, abs=0.5)
+    actual = sized(sql, MOVING).change(run)
+    assert (actual.inserts, actual.updates, actual.deletes) == pytest.approx(change, rel=0.02, abs=0.5)
 
 
 def test_outer_joins_take_back_what_finds_a_partner() -> None:

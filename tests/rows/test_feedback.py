@@ -58,17 +58,17 @@ def simulated(
     cost: CostModel | None = None,
 ) -> Simulation:
     options = Options(model=cost or EngineCost(), history=history)
-    found = Simulator(tables, keys=keys or {"sales": [["id"]]}).simulate(sql, weights=[0.1, 0.1, 1], options=options)
-    for delivered, batch in zip(found.results, found.batch, strict=True):
+    result = Simulator(tables, keys=keys or {"sales": [["id"]]}).simulate(sql, weights=[0.1, 0.1, 1], options=options)
+    for delivered, batch in zip(result.results, result.batch, strict=True):
         if delivered is not None:
             assert batch is not None
             assert sorted(map(str, delivered.to_pylist())) == sorted(map(str, batch.to_pylist()))
-    return found
+    return result
 
 
-def errors(found: Simulation) -> list[float]:
+def errors(simulation: Simulation) -> list[float]:
     """By what factor the estimate of each step is off."""
-    return [max(max(1, s.rows) / max(1, s.expected), max(1, s.expected) / max(1, s.rows)) for s in found.rows]
+    return [max(max(1, s.rows) / max(1, s.expected), max(1, s.expected) / max(1, s.rows)) for s in simulation.rows]
 
 
 @pytest.mark.parametrize("cost", [EngineCost(), RowsCost()], ids=["batch", "with states"])
@@ -108,7 +108,7 @@ def test_a_larger_day_is_not_taken_for_a_wrong_formula() -> None:
     small = simulated(correlated(0), RARE)
     large = simulated(correlated(0, 10 * SALES), RARE)
     by_small, by_large = (simulated(correlated(SALES), RARE, (seen.day,)) for seen in (small, large))
-    (one,), (other,) = ([step.rows for step in found.plan.steps] for found in (by_small, by_large))
+    (one,), (other,) = ([step.rows for step in simulation.plan.steps] for simulation in (by_small, by_large))
     assert one == pytest.approx(other, rel=0.3)
 
 
@@ -118,17 +118,17 @@ def test_relatives_learn_too() -> None:
     copy = f"SELECT id, buyer AS again FROM sales WHERE {TESTED} AND price >= 0"
     both = f"SELECT buyer, paid, id FROM ({RARE}) LEFT JOIN ({copy}) ON buyer = again + 2000"
     before, after = (simulated(correlated(SALES), both, history) for history in ((), (first.day,)))
-    filters = [copied_filter(found) for found in (before, after)]
+    filters = [copied_filter(simulation) for simulation in (before, after)]
     assert filters[0] < 15
     assert 75 < filters[1] < 300
 
 
-def copied_filter(found: Simulation) -> float:
+def copied_filter(simulation: Simulation) -> float:
     """How many rows the filter with four tests is expected to keep, of the last version."""
-    cells = found.planning.cells
+    cells = simulation.planning.cells
     (group,) = (
         group
-        for group in found.planning.memo
+        for group in simulation.planning.memo
         if isinstance(node := group.expressions[0], Filter) and len(conjuncts(node.predicate)) == 4
     )
     return cells.sizes.version(group.id, 3, group.tables).rows
@@ -224,9 +224,9 @@ def test_a_factor_is_solved_for(rows: float) -> None:
     def tried(factor: float) -> float:
         return max(10.0, min(1000.0, 100.0 * math.sqrt(factor)))
 
-    found = solved(tried, rows)
-    assert 1 / MOST <= found <= MOST
-    assert tried(found) == pytest.approx(min(1000.0, max(10.0, rows)), rel=1e-2)
+    solution = solved(tried, rows)
+    assert 1 / MOST <= solution <= MOST
+    assert tried(solution) == pytest.approx(min(1000.0, max(10.0, rows)), rel=1e-2)
 
 
 def test_one_day_is_believed_but_not_quite() -> None:

@@ -40,26 +40,26 @@ insert_only = st.lists(st.builds(Arrival, counts), min_size=3, max_size=3).map(t
 @st.composite
 def moving(draw: st.DrawFn) -> tuple[Arrival, ...]:
     """Arrivals in which no more rows change or go than there are."""
-    present, found = 0.0, []
+    present, arrivals = 0.0, []
     for _ in range(3):
         updates = draw(st.floats(0, 0.4)) * present
         deletes = draw(st.floats(0, 0.5)) * present
         arrival = Arrival(draw(counts), updates, deletes)
         present += arrival.growth
-        found.append(arrival)
-    return tuple(found)
+        arrivals.append(arrival)
+    return tuple(arrivals)
 
 
-def spread_over(known: TableStatistics) -> TableStatistics:
+def spread_over(table: TableStatistics) -> TableStatistics:
     """No column has more values than there are rows."""
-    total = sum(arrival.inserts for arrival in known.arrivals)
-    return replace(known, distinct={name: min(values, total) for name, values in known.distinct.items()})
+    total = sum(arrival.inserts for arrival in table.arrivals)
+    return replace(table, distinct={name: min(values, total) for name, values in table.distinct.items()})
 
 
 def of(
     sales: tuple[Arrival, ...], returns: tuple[Arrival, ...], *, together: bool = False
 ) -> dict[str, TableStatistics]:
-    return {name: spread_over(known) for name, known in statistics(sales, returns, together=together).items()}
+    return {name: spread_over(table) for name, table in statistics(sales, returns, together=together).items()}
 
 
 @pytest.mark.parametrize("sql", [*GROWING, *OTHERS])

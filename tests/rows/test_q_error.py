@@ -23,14 +23,14 @@ PATTERNS = {
 def test_q_errors(pattern: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     work = tpch()
     tables = tables_of(work.generate(0.01, tmp_path_factory.getbasetemp() / "workloads"), PATTERNS[pattern])
-    found: dict[tuple[str, str], list[float]] = defaultdict(list)
+    by_operator: dict[tuple[str, str], list[float]] = defaultdict(list)
     for query in work.queries().values():
         for guess in Forms(query.name, query.spark, tables, compared=False).guesses():
-            found[guess.form, guess.operator].append(q_error(guess.expected[FORMULAS], guess.counted))
-    for (form, operator), errors in found.items():
+            by_operator[guess.form, guess.operator].append(q_error(guess.expected[FORMULAS], guess.counted))
+    for (form, operator), errors in by_operator.items():
         assert percentile(errors, 50) < 10, (form, operator)
         assert percentile(errors, 90) < 100, (form, operator)
     for form in ("snapshot", "delta"):
-        every = [e for (kind, _), errors in found.items() if kind.startswith(form) for e in errors]
+        every = [e for (kind, _), errors in by_operator.items() if kind.startswith(form) for e in errors]
         assert percentile(every, 50) < 1.25
         assert percentile(every, 90) < 12

@@ -48,14 +48,14 @@ def test_a_year_is_one_of_those_that_were_visited() -> None:
 
 def test_all_novembers_are_those_of_all_years() -> None:
     """More days than were ever visited: the question is about months, and every twelfth visit is of one."""
-    found = rows("SELECT shop FROM visits JOIN calendar ON day = id WHERE month = 11")
-    assert found == pytest.approx(VISITS / 12, rel=0.01)
+    estimate = rows("SELECT shop FROM visits JOIN calendar ON day = id WHERE month = 11")
+    assert estimate == pytest.approx(VISITS / 12, rel=0.01)
 
 
 def test_what_spreads_over_the_whole_range_is_no_part_of_it() -> None:
     """Ids of shops have no known range here: neither all nor nothing is believed."""
-    found = rows("SELECT day FROM visits JOIN shops ON shop = shop_id WHERE town = 'Ebb'")
-    assert found == pytest.approx(VISITS * 2.5 / (50 * 40) ** 0.5, rel=0.01)
+    estimate = rows("SELECT day FROM visits JOIN shops ON shop = shop_id WHERE town = 'Ebb'")
+    assert estimate == pytest.approx(VISITS * 2.5 / (50 * 40) ** 0.5, rel=0.01)
 
 
 def test_every_month_is_in_every_year_but_a_street_is_in_its_town() -> None:
@@ -64,8 +64,8 @@ def test_every_month_is_in_every_year_but_a_street_is_in_its_town() -> None:
 
 
 def test_a_shop_has_one_street_and_one_town() -> None:
-    found = rows("SELECT shop, street, town, count(*) FROM visits JOIN shops ON shop = shop_id GROUP BY 1, 2, 3")
-    assert found <= 41
+    estimate = rows("SELECT shop, street, town, count(*) FROM visits JOIN shops ON shop = shop_id GROUP BY 1, 2, 3")
+    assert estimate <= 41
     assert rows("SELECT street, town, count(*) FROM visits JOIN shops ON shop = shop_id GROUP BY 1, 2") <= 50
 
 
@@ -77,8 +77,8 @@ def test_two_years_said_one_by_one_are_two_years() -> None:
 
 
 def test_either_of_two_columns_narrows_neither() -> None:
-    found = rows("SELECT DISTINCT year FROM calendar WHERE year = 2000 OR month = 11")
-    assert found > 0.9 * YEARS
+    estimate = rows("SELECT DISTINCT year FROM calendar WHERE year = 2000 OR month = 11")
+    assert estimate > 0.9 * YEARS
 
 
 def test_a_join_leaves_no_more_keys_than_either_side_has() -> None:

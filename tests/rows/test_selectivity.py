@@ -144,26 +144,26 @@ def test_references_that_arrive_with_their_row_meet_only_it() -> None:
     ],
 )
 def test_references_meet_rows_of_other_runs_as_often_as_was_seen(meeting: Meeting, second: float, third: float) -> None:
-    known = statistics()
-    known["returns"] = replace(known["returns"], meets={"sale": meeting})
-    join = sized("SELECT id FROM sales JOIN returns ON id = sale", known)
+    tables = statistics()
+    tables["returns"] = replace(tables["returns"], meets={"sale": meeting})
+    join = sized("SELECT id FROM sales JOIN returns ON id = sale", tables)
     changes = [join.change(run).inserts for run in (2, 3)]
     assert changes[0] == pytest.approx(second, rel=0.02)
     assert changes[1] == pytest.approx(third, rel=0.02)
 
 
 def test_a_reference_to_another_table_says_nothing() -> None:
-    known = statistics()
+    tables = statistics()
     sql = "SELECT id FROM sales JOIN returns ON id = sale"
-    other = {**known, "returns": replace(known["returns"], meets={"sale": Meeting("orders", 0.0, 1.0)})}
-    assert sized(sql, other).change(2) == sized(sql, known).change(2)
+    other = {**tables, "returns": replace(tables["returns"], meets={"sale": Meeting("orders", 0.0, 1.0)})}
+    assert sized(sql, other).change(2) == sized(sql, tables).change(2)
 
 
 @pytest.mark.parametrize("share, updates", [(1.0, 0), (0.9, 32), (0.0, 320)])
 def test_rows_that_mostly_come_together_seldom_meet_a_group_of_an_earlier_run(share: float, updates: float) -> None:
     """Two reasons for a sale: at random many come apart, together none."""
-    known = statistics(returns=arrivals(1200, 400, 400))
-    known["returns"] = replace(known["returns"], meets={"sale": Meeting("sales", share, 1.0 - share)})
-    grouped = sized("SELECT sale, count(*) FROM returns GROUP BY sale", known)
+    tables = statistics(returns=arrivals(1200, 400, 400))
+    tables["returns"] = replace(tables["returns"], meets={"sale": Meeting("sales", share, 1.0 - share)})
+    grouped = sized("SELECT sale, count(*) FROM returns GROUP BY sale", tables)
     assert grouped.rows(3) == pytest.approx(1000)
     assert grouped.change(3).updates == pytest.approx(updates, abs=15)

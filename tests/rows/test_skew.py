@@ -17,13 +17,13 @@ BOUNDS = (0.0, 0.0, 0.0, 1.0, 2.0, 5.0, 10.0, 30.0, 100.0)
 
 def skewed() -> dict[str, TableStatistics]:
     """Half of the sales are of item 7, a tenth of item 8; every other price is below two."""
-    known = statistics()
+    tables = statistics()
     sales = replace(
-        known["sales"],
+        tables["sales"],
         frequent={"item": ((7.0, 0.5), (8.0, 0.1)), "note": (("gift", 0.3), ("gifts", 0.1), ("none", 0.2))},
         bounds={"price": BOUNDS},
     )
-    return {**known, "sales": sales}
+    return {**tables, "sales": sales}
 
 
 @pytest.mark.parametrize(

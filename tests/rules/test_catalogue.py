@@ -88,8 +88,8 @@ def test_wins_the_plan_and_keeps_the_answer(last_run_matters: list[float]) -> No
 def test_an_entry_point_brings_it(monkeypatch: pytest.MonkeyPatch, last_run_matters: list[float]) -> None:
     mine = EntryPoint("mine", "tests.rules.test_catalogue:number_arrivals", catalogue.ENTRY_POINT)
     monkeypatch.setattr(catalogue, "entry_points", lambda group: [mine] if group == catalogue.ENTRY_POINT else [])
-    found = simulate(QUERY, {"events": EVENTS}, weights=last_run_matters, options=WITHOUT_FIXED_PRICES)
-    assert "number_arrivals" in found.plan.rules
+    simulation = simulate(QUERY, {"events": EVENTS}, weights=last_run_matters, options=WITHOUT_FIXED_PRICES)
+    assert "number_arrivals" in simulation.plan.rules
 
 
 def test_a_rule_that_comes_twice_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,4 +122,4 @@ def test_nothing_asks_for_a_rule_by_its_name() -> None:
     names = {rule.name for rule in catalogue.RULES}
     source = Path(catalogue.__file__).parents[1]
     texts = {file: re.findall(r"\"(\w+)\"", file.read_text(encoding="utf-8")) for file in source.rglob("*.py")}
-    assert {file.name: found for file, words in texts.items() if (found := names.intersection(words))} == {}
+    assert {file.name: named for file, words in texts.items() if (named := names.intersection(words))} == {}

@@ -24,8 +24,8 @@ CATALOG = Catalog.of([table("t", TYPES)])
 
 def aggregate(call: str, *, ansi: bool = True) -> Aggregate:
     query = bind(f"SELECT g, {call} AS found FROM t GROUP BY g", CATALOG, ansi=ansi)
-    (found,) = (node for node in query.relation.walk() if isinstance(node, Aggregate))
-    return found
+    (grouping,) = (node for node in query.relation.walk() if isinstance(node, Aggregate))
+    return grouping
 
 
 def kept_types(call: str, *, ansi: bool = True) -> list[str] | None:
@@ -97,14 +97,14 @@ def _said(value: int | None) -> str:
     return "NULL" if value is None else f"{value}L"
 
 
-def taken_apart(found: Aggregate, partials: Partials) -> Relation:
+def taken_apart(grouping: Aggregate, partials: Partials) -> Relation:
     """The rows of two runs summed apart, merged and read off."""
-    scan = next(node for node in found.walk() if isinstance(node, Scan))
+    scan = next(node for node in grouping.walk() if isinstance(node, Scan))
     run = next(column for column in scan.columns if column.name == "run")
 
     def of_run(number: int) -> Relation:
         rows = Filter(scan, equality(reference(run), literal(number)))
-        below = found.input
+        below = grouping.input
         if isinstance(below, Project):
             return Project(rows, below.items)
         return rows
@@ -116,10 +116,10 @@ def taken_apart(found: Aggregate, partials: Partials) -> Relation:
 @pytest.mark.parametrize("ansi", [True, False])
 @pytest.mark.parametrize("call", [*SUMS, "min_by(b, i)", "max_by(b, i)", "max_by(i, coalesce(i, 99))"])
 def test_two_sums_are_one_on_spark(rows: SparkSession, call: str, ansi: bool) -> None:
-    found = aggregate(call, ansi=ansi)
-    partials = partials_of(found, signed=False)
+    grouping = aggregate(call, ansi=ansi)
+    partials = partials_of(grouping, signed=False)
     assert partials is not None
     rows.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
     whole = rows.sql(f"SELECT g, {call} AS found FROM t GROUP BY g ORDER BY g").collect()
-    ours = rows.sql(emit(taken_apart(found, partials))).orderBy("g").collect()
+    ours = rows.sql(emit(taken_apart(grouping, partials))).orderBy("g").collect()
     assert [tuple(row) for row in ours] == [pytest.approx(tuple(row)) for row in whole]

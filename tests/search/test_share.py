@@ -91,14 +91,14 @@ def test_greedy_is_never_dearer_than_no_sharing_nor_cheaper_than_the_optimum(sql
 def test_the_optimum_is_that_of_trying_every_set() -> None:
     chooser = space("SELECT cat, sum(price) AS total FROM sales GROUP BY cat")
     computed = [number for number in range(len(chooser.space)) if chooser.space[number].ways]
-    found = amount(chooser.total)
+    least = amount(chooser.total)
     for count in (1, 2):
         for chosen in combinations(computed, count):
             with chooser.trying():
                 for number in chosen:
                     chooser.share(number)
-                found = min(found, amount(chooser.total))
-    assert optimum(chooser).cost == pytest.approx(found, rel=1e-5)
+                least = min(least, amount(chooser.total))
+    assert optimum(chooser).cost == pytest.approx(least, rel=1e-5)
 
 
 def test_a_part_that_is_read_twice_is_computed_once_where_that_pays() -> None:

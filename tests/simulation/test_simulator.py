@@ -41,8 +41,8 @@ def test_there_is_one_change() -> None:
 
 def test_importing_slackwater_is_light() -> None:
     code = "import slackwater, sys; print(sorted({'duckdb', 'pyarrow', 'sqlglot'} & set(sys.modules)))"
-    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert found.stdout.strip() == "[]"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_a_wrong_name_is_refused_by_name() -> None:
@@ -52,57 +52,57 @@ def test_a_wrong_name_is_refused_by_name() -> None:
 
 
 def test_results_and_batch_count_from_one() -> None:
-    found = simulate("SELECT sum(n) AS s FROM t", {"t": [numbers(1, 2), numbers(None), numbers(4)]}, deliver=[2])
-    assert [result is not None for result in found.results] == [False, False, True, False]
-    assert [None if answer is None else answer.to_pydict() for answer in found.batch] == [
+    simulation = simulate("SELECT sum(n) AS s FROM t", {"t": [numbers(1, 2), numbers(None), numbers(4)]}, deliver=[2])
+    assert [result is not None for result in simulation.results] == [False, False, True, False]
+    assert [None if answer is None else answer.to_pydict() for answer in simulation.batch] == [
         None,
         {"s": [3]},
         {"s": [3]},
         {"s": [7]},
     ]
-    assert found.results[2] == found.batch[2]
-    assert [(step.run, step.rows) for step in found.rows][-1] == (2, 1)
+    assert simulation.results[2] == simulation.batch[2]
+    assert [(step.run, step.rows) for step in simulation.rows][-1] == (2, 1)
 
 
 def test_runs_are_delivered_by_name_too() -> None:
     arrivals = {"t": [numbers(1), numbers(2)]}
-    found = simulate("SELECT n FROM t", arrivals, schedule=["14:00", "24:00"], deliver=["14:00"])
-    assert found.results[1] == numbers(1)
-    assert found.results[2] is None
+    simulation = simulate("SELECT n FROM t", arrivals, schedule=["14:00", "24:00"], deliver=["14:00"])
+    assert simulation.results[1] == numbers(1)
+    assert simulation.results[2] is None
 
 
 def test_deletes_count_against_the_rows_before() -> None:
     arrivals = {"t": [numbers(1, 1, 2), Change(inserts=numbers(1, 3), deletes=numbers(1))]}
     for seed in range(5):
-        found = simulate("SELECT n FROM t", arrivals, deliver="every", options=scattered(seed))
-        assert found.results[2] is not None
-        assert sorted(found.results[2].column("n").to_pylist()) == [1, 1, 2, 3]
+        simulation = simulate("SELECT n FROM t", arrivals, deliver="every", options=scattered(seed))
+        assert simulation.results[2] is not None
+        assert sorted(simulation.results[2].column("n").to_pylist()) == [1, 1, 2, 3]
 
 
 def test_a_table_that_arrives_once_is_static() -> None:
     arrivals = {"t": [numbers(1), numbers(2)], "u": [numbers(1, 2), numbers()]}
-    found = simulate("SELECT count(*) AS c FROM t JOIN u USING (n)", arrivals)
-    assert found.planning.memo.tables.names == ("t",)
-    assert found.results[2] == pa.table({"c": pa.array([2], pa.int64())})
+    simulation = simulate("SELECT count(*) AS c FROM t JOIN u USING (n)", arrivals)
+    assert simulation.planning.memo.tables.names == ("t",)
+    assert simulation.results[2] == pa.table({"c": pa.array([2], pa.int64())})
 
 
 def test_sums_have_the_types_of_spark_in_any_plan() -> None:
     prices = pa.table({"p": pa.array([1, 2], pa.decimal128(7, 2))})
     for seed in range(5):
-        found = simulate("SELECT sum(p) AS s, count(*) AS c FROM t", {"t": [prices, prices]}, options=scattered(seed))
-        assert found.results[2] is not None
-        assert found.results[2].schema.types == [pa.decimal128(17, 2), pa.int64()]
-        assert found.results[2] == found.batch[2]
+        result = simulate("SELECT sum(p) AS s, count(*) AS c FROM t", {"t": [prices, prices]}, options=scattered(seed))
+        assert result.results[2] is not None
+        assert result.results[2].schema.types == [pa.decimal128(17, 2), pa.int64()]
+        assert result.results[2] == result.batch[2]
 
 
 def test_a_simulator_takes_any_number_of_queries() -> None:
     simulator = Simulator({"t": [numbers(1), numbers(2)]})
     for sql, wanted in (("SELECT max(n) AS m FROM t", 2), ("SELECT min(n) AS m FROM t", 1)):
         for seed in (1, 2):
-            found = simulator.simulate(sql, options=scattered(seed), batch=False)
-            assert found.results[2] is not None
-            assert found.results[2].column("m").to_pylist() == [wanted]
-            assert found.batch == (None, None, None)
+            simulation = simulator.simulate(sql, options=scattered(seed), batch=False)
+            assert simulation.results[2] is not None
+            assert simulation.results[2].column("m").to_pylist() == [wanted]
+            assert simulation.batch == (None, None, None)
 
 
 def test_two_simulators_do_not_see_each_other() -> None:
@@ -152,7 +152,7 @@ def test_a_simulation_is_about_one_moment() -> None:
     arrivals = {"t": [pa.table({"x": [1, 2], "ts": pa.array(ts, pa.timestamp("us", "UTC"))}) for ts in due]}
     query = "SELECT sum(x) AS total, current_date AS day FROM t WHERE ts < now() GROUP BY current_date"
     for moment, total in (at, 2), (at + timedelta(hours=6), 4):
-        found = simulate(query, arrivals, moment=moment, deliver="every", options=scattered(1))
-        assert found.results == found.batch
-        assert found.results[2] is not None
-        assert found.results[2].to_pylist() == [{"total": total, "day": at.date()}]
+        simulation = simulate(query, arrivals, moment=moment, deliver="every", options=scattered(1))
+        assert simulation.results == simulation.batch
+        assert simulation.results[2] is not None
+        assert simulation.results[2].to_pylist() == [{"total": total, "day": at.date()}]

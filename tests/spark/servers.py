@@ -66,9 +66,9 @@ def kill(pid: int) -> None:
 
 def _await(process: subprocess.Popen[bytes], log: Path, ready: str) -> None:
     until = time.monotonic() + SECONDS_TO_START
-    while ready not in (told := log.read_text(errors="replace")):
+    while ready not in (text := log.read_text(errors="replace")):
         if process.poll() is not None or time.monotonic() > until:
-            raise AssertionError(f"{log.name}: not up\n{told[-2000:]}")
+            raise AssertionError(f"{log.name}: not up\n{text[-2000:]}")
         time.sleep(0.1)
 
 

@@ -87,9 +87,9 @@ class Killing(Silent):
         until = time.monotonic() + MOST_SECONDS
         while not self.killed and time.monotonic() < until:
             for stage in tracker.getActiveStageIds():
-                found = tracker.getStageInfo(stage)
-                if found is not None and found.numCompletedTasks > 0 and found.numActiveTasks > 0:
-                    self.killed = f"{found.numCompletedTasks} of {found.numTasks} tasks done"
+                info = tracker.getStageInfo(stage)
+                if info is not None and info.numCompletedTasks > 0 and info.numActiveTasks > 0:
+                    self.killed = f"{info.numCompletedTasks} of {info.numTasks} tasks done"
                     kill(self._group)
                     break
             time.sleep(0.01)

@@ -36,14 +36,14 @@ def test_a_job_plans_by_what_its_cluster_takes(
     assert all(LEAST <= factor <= MOST for factor in prices.factors)
     monkeypatch.chdir(room.directory)
     assert main(["calibrate", "--json", *SMALL]) == DONE
-    told = json.loads(capsys.readouterr().out)
-    assert told["file"] == str(file)
+    report = json.loads(capsys.readouterr().out)
+    assert report["file"] == str(file)
     assert read_prices(file, "local[*]").factors != EVEN
     assert not [path for path in room.state.iterdir() if path.name.startswith(".calibration")]
     room.arrive(1)
     room.job(spark).run()
     plan = room.job(spark).plan()
-    assert plan.factors[Item.FIXED] == told["factors"]["fixed"]
+    assert plan.factors[Item.FIXED] == report["factors"]["fixed"]
     refined = read_prices(file, "local[*]")
     assert len(refined.trials) == len(TRIALS) + (1 + 2 * AGAIN) * len(idle)
     assert refined.runs

@@ -36,12 +36,12 @@ def test_a_worker_is_lost_in_the_middle_of_a_run(tmp_path: Path) -> None:
         done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=False, timeout=400)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    told = json.loads(done.stdout)
-    assert told["killed"]
-    assert told["equal"] is True
-    assert told["rows"] == 3
-    assert told["states"] > 0
-    assert all(total["cpu_s"] > 0 for total in told["total"][1:])
+    report = json.loads(done.stdout)
+    assert report["killed"]
+    assert report["equal"] is True
+    assert report["rows"] == 3
+    assert report["states"] > 0
+    assert all(total["cpu_s"] > 0 for total in report["total"][1:])
 
 
 def test_no_master_listens(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,14 +20,14 @@ ERROR = 0.05
 
 
 def sales(rows: Sequence[int]) -> list[tuple[object, ...]]:
-    found: list[tuple[object, ...]] = []
+    records: list[tuple[object, ...]] = []
     for n in rows:
         dice = random.Random(n)
         cat = None if n % 10 == 0 else "a" if dice.random() < 0.6 else f"cat {n % 500}"
         day = date(2026, 1, 1) + timedelta(days=n % 100)
         x = float("nan") if n % 50 == 0 else float("inf") if n % 51 == 0 else dice.random()
-        found.append((n, cat, n % 1000, day, x, n % 4 == 0, [n]))
-    return found
+        records.append((n, cat, n % 1000, day, x, n % 4 == 0, [n]))
+    return records
 
 
 def counted(spark: SparkSession, rows: Sequence[int], rates: SampleRates = ALL) -> Counted:
@@ -47,10 +47,10 @@ def arrivals(spark: SparkSession) -> tuple[Counted, Counted, Counted]:
 
 
 def test_a_pass_finds_all_that_the_planner_asks(arrivals: tuple[Counted, Counted, Counted]) -> None:
-    found = arrivals[0]
-    assert found.rows == found.seen == found.sampled == 4000
-    assert "many" not in found.columns
-    columns = found.columns
+    first = arrivals[0]
+    assert first.rows == first.seen == first.sampled == 4000
+    assert "many" not in first.columns
+    columns = first.columns
     assert columns["k"].distinct == pytest.approx(4000, rel=ERROR)
     assert columns["day"].distinct == pytest.approx(100, rel=ERROR)
     assert columns["big"].distinct == 2
@@ -84,40 +84,40 @@ def test_arrivals_united_are_what_all_rows_have(
 
 
 def test_a_sample_knows_shares(spark: SparkSession) -> None:
-    found = counted(spark, range(6000), SampleRates(0.5, 0.25))
-    assert found.rows == 6000
-    assert found.seen == pytest.approx(3000, rel=0.1)
-    assert found.sampled == pytest.approx(1500, rel=0.1)
-    assert found.columns["cat"].nulls == 600
-    assert found.columns["k"].ends == (0.0, 5999.0)
-    assert found.columns["k"].distinct == pytest.approx(found.seen, rel=ERROR)
-    assert found.columns["cat"].frequent[0][1] / found.sampled == pytest.approx(0.54, rel=0.1)
-    assert found.columns["day"].bounds[16] == pytest.approx(20504, abs=4)
+    counts = counted(spark, range(6000), SampleRates(0.5, 0.25))
+    assert counts.rows == 6000
+    assert counts.seen == pytest.approx(3000, rel=0.1)
+    assert counts.sampled == pytest.approx(1500, rel=0.1)
+    assert counts.columns["cat"].nulls == 600
+    assert counts.columns["k"].ends == (0.0, 5999.0)
+    assert counts.columns["k"].distinct == pytest.approx(counts.seen, rel=ERROR)
+    assert counts.columns["cat"].frequent[0][1] / counts.sampled == pytest.approx(0.54, rel=0.1)
+    assert counts.columns["day"].bounds[16] == pytest.approx(20504, abs=4)
 
 
 def test_of_a_feed_rows_that_are_added_count(spark: SparkSession) -> None:
     rows = [(1, "insert"), (2, "insert"), (None, "update_postimage"), (9, "update_preimage"), (8, "delete")]
     spark.createDataFrame(rows, "k int, _change_type string").createOrReplaceTempView("feed")
     fields = fields_of(spark.table("feed").drop("_change_type").schema)
-    found = count_columns(spark, "feed", fields, ALL, feed=True)
-    assert found.kinds == (2.0, 1.0, 1.0)
-    assert (found.rows, found.columns["k"].nulls, found.columns["k"].ends) == (3.0, 1.0, (1.0, 2.0))
-    assert found.columns["k"].distinct == 2
-    assert dict(found.columns["k"].frequent) == {1.0: 1.0, 2.0: 1.0}
-    known = count_columns(spark, "feed", fields, ALL, feed=True, in_footers=["k"])
-    assert (known.columns["k"].nulls, known.columns["k"].ends) == (0.0, None)
+    counts = count_columns(spark, "feed", fields, ALL, feed=True)
+    assert counts.kinds == (2.0, 1.0, 1.0)
+    assert (counts.rows, counts.columns["k"].nulls, counts.columns["k"].ends) == (3.0, 1.0, (1.0, 2.0))
+    assert counts.columns["k"].distinct == 2
+    assert dict(counts.columns["k"].frequent) == {1.0: 1.0, 2.0: 1.0}
+    fewer = count_columns(spark, "feed", fields, ALL, feed=True, in_footers=["k"])
+    assert (fewer.columns["k"].nulls, fewer.columns["k"].ends) == (0.0, None)
 
 
 def test_no_rows_and_no_columns(spark: SparkSession) -> None:
     spark.sql("SELECT 1 AS k, 'a' AS `odd ``name` WHERE false").createOrReplaceTempView("nothing")
-    found = count_columns(spark, "nothing", fields_of(spark.table("nothing").schema), ALL)
-    assert found.rows == 0
-    assert {name: (c.distinct, c.ends, c.frequent, c.bounds) for name, c in found.columns.items()} == {
+    counts = count_columns(spark, "nothing", fields_of(spark.table("nothing").schema), ALL)
+    assert counts.rows == 0
+    assert {name: (c.distinct, c.ends, c.frequent, c.bounds) for name, c in counts.columns.items()} == {
         "k": (0.0, None, (), ()),
         "odd `name": (0.0, None, (), ()),
     }
     assert count_columns(spark, "nothing", [], ALL).columns == {}
-    assert united(spark, {"k": [found.columns["k"].sketch], "none": []})["none"] == (b"", 0.0)
+    assert united(spark, {"k": [counts.columns["k"].sketch], "none": []})["none"] == (b"", 0.0)
 
 
 def test_what_cannot_be_counted_is_said(spark: SparkSession) -> None:
@@ -133,9 +133,9 @@ def test_keys_are_sampled_by_value(spark: SparkSession) -> None:
     fields = fields_of(spark.table("keyed").schema)
 
     def keys_of(column: str, one_in: int = 1) -> frozenset[int]:
-        found = count_columns(spark, "keyed", fields, SampleRates(one_in=one_in, keys=frozenset((column,)))).columns
-        assert [name for name, each in found.items() if each.keys is not None] == [column]
-        return found[column].keys or frozenset()
+        columns = count_columns(spark, "keyed", fields, SampleRates(one_in=one_in, keys=frozenset((column,)))).columns
+        assert [name for name, each in columns.items() if each.keys is not None] == [column]
+        return columns[column].keys or frozenset()
 
     assert len(keys_of("a")) == 4000
     assert len(keys_of("a") - keys_of("b")) == 10

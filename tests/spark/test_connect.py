@@ -54,11 +54,11 @@ def test_a_job_through_connect(tmp_path: Path) -> None:
         fixed = _cli("plan", "--job", str(tmp_path / "fixed"))
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    told = json.loads(done.stdout)
-    assert told["equal"] is True
-    assert told["rows"] == 3
-    assert told["states"] > 0
-    assert all(total["wall_s"] > 0 and total["cpu_s"] is None for total in told["total"][1:])
+    report = json.loads(done.stdout)
+    assert report["equal"] is True
+    assert report["rows"] == 3
+    assert report["states"] > 0
+    assert all(total["wall_s"] > 0 and total["cpu_s"] is None for total in report["total"][1:])
     assert wrong.returncode == 1
     assert "prize" in wrong.stderr
     assert "Traceback" not in wrong.stderr

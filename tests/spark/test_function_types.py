@@ -40,18 +40,18 @@ def examples(spark: SparkSession) -> dict[str, list[Type]]:
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    found: dict[str, list[Type]] = {}
+    types: dict[str, list[Type]] = {}
     for (name,) in spark.sql("SHOW SYSTEM FUNCTIONS").collect():
         for text in _examples(spark, name):
             try:
-                found[text] = _types(spark, text)
+                types[text] = _types(spark, text)
             except (PySparkException, Py4JError):
                 continue  # of files that are not there, or of settings that are not made
-    return found
+    return types
 
 
 def test_types_that_follow_without_spark(examples: dict[str, list[Type]]) -> None:
-    known = 0
+    count = 0
     for text, wanted in examples.items():
         try:
             outputs = bind(text, NOTHING).outputs
@@ -59,8 +59,8 @@ def test_types_that_follow_without_spark(examples: dict[str, list[Type]]) -> Non
             continue
         if all(output.type.is_known for output in outputs):
             assert [output.type for output in outputs] == wanted, text
-            known += 1
-    assert known >= OF_ARGUMENTS_AT_LEAST
+            count += 1
+    assert count >= OF_ARGUMENTS_AT_LEAST
 
 
 def test_types_that_spark_is_asked_for(examples: dict[str, list[Type]], spark: SparkSession) -> None:

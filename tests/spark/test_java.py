@@ -46,8 +46,8 @@ def test_major_version(version: str, major: int) -> None:
 
 def test_java_home_comes_before_path(tmp_path: Path, nothing: Path) -> None:
     home, other = fake_java(tmp_path / "home"), fake_java(tmp_path / "other", "21.0.1")
-    found = find_java({"JAVA_HOME": str(home), "PATH": str(other / "bin")}, nothing)
-    assert found == Java(home, "17.0.15", "JAVA_HOME")
+    java = find_java({"JAVA_HOME": str(home), "PATH": str(other / "bin")}, nothing)
+    assert java == Java(home, "17.0.15", "JAVA_HOME")
 
 
 def test_path_is_asked_for_its_real_home(tmp_path: Path, nothing: Path) -> None:
@@ -59,8 +59,8 @@ def test_path_is_asked_for_its_real_home(tmp_path: Path, nothing: Path) -> None:
 
 def test_an_old_java_home_is_passed_over(tmp_path: Path, nothing: Path) -> None:
     old, recent = fake_java(tmp_path / "old", "11.0.2"), fake_java(tmp_path / "recent")
-    found = find_java({"JAVA_HOME": str(old), "PATH": str(recent / "bin")}, nothing)
-    assert found.home == recent
+    java = find_java({"JAVA_HOME": str(old), "PATH": str(recent / "bin")}, nothing)
+    assert java.home == recent
 
 
 def test_the_installed_one_is_the_last_resort(tmp_path: Path) -> None:
@@ -127,8 +127,8 @@ def test_the_first_installer_that_works_is_used(tmp_path: Path) -> None:
     def works() -> None:
         fake_java(tmp_path / "installed")
 
-    found = ensure_java({"PATH": ""}, [lambda: "no package index", works], tmp_path / "installed")
-    assert found.origin == "set-up"
+    java = ensure_java({"PATH": ""}, [lambda: "no package index", works], tmp_path / "installed")
+    assert java.origin == "set-up"
 
 
 def test_message_when_nothing_could_be_installed(nothing: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,16 +55,16 @@ def test_settings_are_on_no_command_line_and_files_keep_to_the_umask(tmp_path: P
     command = [sys.executable, "-c", SEEN, str(tmp_path)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["known"] == ["hunter2", "a b=c:d\\e#f!g", "900m"]
-    assert "-Xmx900m" in found["told"]
-    assert "hunter2" not in found["told"]
-    assert "spark.odd" not in found["told"]
-    assert found["here"] == ["out ${spark.ui.enabled}"]
-    assert found["rows"] == [{"x": "${spark.ui.enabled}"}]
-    assert "replaces `${…}`" in found["refused"]
-    assert found["modes"] == ["0o640", "0o750"]
-    assert "spark.properties" not in found["scratch"]
+    report = json.loads(done.stdout)
+    assert report["known"] == ["hunter2", "a b=c:d\\e#f!g", "900m"]
+    assert "-Xmx900m" in report["told"]
+    assert "hunter2" not in report["told"]
+    assert "spark.odd" not in report["told"]
+    assert report["here"] == ["out ${spark.ui.enabled}"]
+    assert report["rows"] == [{"x": "${spark.ui.enabled}"}]
+    assert "replaces `${…}`" in report["refused"]
+    assert report["modes"] == ["0o640", "0o750"]
+    assert "spark.properties" not in report["scratch"]
 
 
 def test_secrets_are_hidden_in_what_is_shown() -> None:

@@ -200,5 +200,5 @@ def test_stages_that_spark_has_forgotten_were_skipped() -> None:
     class Driver:
         _jsc = Forgetful()
 
-    found = _measured(cast(SparkContext, Driver()), "tag", 1.5)
-    assert (found.wall_s, found.cpu_s, found.jobs, found.tasks) == (1.5, 2.0, 1, 3)
+    measured = _measured(cast(SparkContext, Driver()), "tag", 1.5)
+    assert (measured.wall_s, measured.cpu_s, measured.jobs, measured.tasks) == (1.5, 2.0, 1, 3)

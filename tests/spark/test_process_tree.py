@@ -41,8 +41,8 @@ def test_this_process_counts_from_its_very_start() -> None:
         "print(now.own_cpu_s - start.own_cpu_s, now.wall_s - start.wall_s, now.started_cpu_s - start.started_cpu_s)"
     )
     began = time.perf_counter()
-    told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
-    own, wall, started = map(float, told.split())
+    printed = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    own, wall, started = map(float, printed.split())
     assert own > 0.2
     assert wall <= time.perf_counter() - began + 0.1
     assert wall > 0.2 or not HAS_PROCESSES

@@ -35,10 +35,10 @@ def test_values_are_told_as_they_are_whatever_they_hold(spark: SparkSession) -> 
     try:
         spark.conf.set(LEGACY, "LEGACY")
         spark.conf.set("spark.sql.legacy.of a -> b", "x -> y\nz")
-        told = settings_of_results(spark)
-        assert told["spark.sql.legacy.timeParserPolicy"] == "LEGACY"
+        values = settings_of_results(spark)
+        assert values["spark.sql.legacy.timeParserPolicy"] == "LEGACY"
         spark.conf.set(TIME_ZONE, "Europe/Berlin")
-        assert settings_of_results(spark) == {**told, TIME_ZONE: "Europe/Berlin"}
+        assert settings_of_results(spark) == {**values, TIME_ZONE: "Europe/Berlin"}
     finally:
         spark.conf.unset(LEGACY)
         spark.conf.unset("spark.sql.legacy.of a -> b")

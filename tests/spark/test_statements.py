@@ -96,20 +96,20 @@ def test_a_value_in_a_file_is_told_with_its_root_cause(spark: SparkSession, tmp_
 
 
 def test_an_error_without_causes_keeps_what_the_lost_task_said() -> None:
-    told = (
+    message = (
         "Job aborted due to stage failure: Task 0 in stage 1.0 failed 1 times, most recent failure: Lost task 0.0 in"
         " stage 1.0 (TID 1) (host executor driver): java.io.IOException: No space left on device\n\tat java.io.X(Y)\n"
     )
-    assert str(our_error(Py4JError(told))) == "java.io.IOException: No space left on device"
+    assert str(our_error(Py4JError(message))) == "java.io.IOException: No space left on device"
 
 
 def test_a_failing_function_of_python_is_told_by_its_exception() -> None:
-    told = (
+    message = (
         "[PYTHON_EXCEPTION] An exception was thrown from the Python worker: Traceback (most recent call last):\n"
         '  File "mine.py", line 40, in <lambda>\n    1 // 0\n    ~~^^~~\n'
         "ZeroDivisionError: integer division or modulo by zero\n  SQLSTATE: 38000"
     )
-    assert str(our_error(Py4JError(told))) == "ZeroDivisionError: integer division or modulo by zero"
+    assert str(our_error(Py4JError(message))) == "ZeroDivisionError: integer division or modulo by zero"
 
 
 def test_tasks_run_after_those_they_need_and_each_is_measured(spark: SparkSession, tmp_path: Path) -> None:
@@ -121,18 +121,18 @@ def test_tasks_run_after_those_they_need_and_each_is_measured(spark: SparkSessio
         Task("p", (write(tmp_path / "p", "SELECT id AS n FROM range(10)"), view("p"))),
         Task("q", (write(tmp_path / "q", "SELECT id AS n FROM range(200)"), view("q"))),
     ]
-    told: list[str] = []
+    events: list[str] = []
     costs: dict[str, Measured] = {}
 
     def done(task: Task, measured: Measured) -> None:
-        told.append(f"{task.name} done")
+        events.append(f"{task.name} done")
         costs[task.name] = measured
 
-    assert run_all(spark, tasks, on_start=lambda task: told.append(f"{task.name} starts"), on_done=done) == costs
+    assert run_all(spark, tasks, on_start=lambda task: events.append(f"{task.name} starts"), on_done=done) == costs
     assert {name: cost.rows_out for name, cost in costs.items()} == {"p": 10, "q": 200, "both": 210}
     assert {name: cost.rows_in for name, cost in costs.items()} == {"p": 10, "q": 200, "both": 210}
-    assert set(told[:2]) == {"p starts", "q starts"}
-    assert told[-2:] == ["both starts", "both done"]
+    assert set(events[:2]) == {"p starts", "q starts"}
+    assert events[-2:] == ["both starts", "both done"]
 
 
 def test_after_a_failure_nothing_starts_and_what_runs_is_cancelled(spark: SparkSession, tmp_path: Path) -> None:

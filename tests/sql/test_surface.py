@@ -50,8 +50,8 @@ def test_normalized(cell: Cell, warehouse: duckdb.DuckDBPyConnection) -> None:
 def test_names_and_types_are_sparks(cell: Cell) -> None:
     query = bind(cell.text, CATALOG)
     assert len(query.outputs) == len(cell.header)
-    known = [(o.type.text, kind) for o, (_, kind) in zip(query.outputs, cell.header, strict=True) if o.type.is_known]
-    assert [ours for ours, _ in known] == [theirs for _, theirs in known]
+    pairs = [(o.type.text, kind) for o, (_, kind) in zip(query.outputs, cell.header, strict=True) if o.type.is_known]
+    assert [ours for ours, _ in pairs] == [theirs for _, theirs in pairs]
     if not cell.note.startswith("names of unnamed"):
         assert [o.name for o in query.outputs] == [name for name, _ in cell.header]
 
@@ -187,5 +187,5 @@ def test_a_value_of_two_rows_raises(text: str, warehouse: duckdb.DuckDBPyConnect
     ],
 )
 def test_no_row_raises_that_no_one_asked_for(text: str, rows: str, warehouse: duckdb.DuckDBPyConnection) -> None:
-    found = warehouse.execute(emit(bind(text, CATALOG), "duckdb")).fetchall()
-    assert sorted(str(row[0]) for row in found) == rows.split()
+    values = warehouse.execute(emit(bind(text, CATALOG), "duckdb")).fetchall()
+    assert sorted(str(row[0]) for row in values) == rows.split()

@@ -63,8 +63,8 @@ class Expressions(ABC):
 
     def column_like(self, scope: Scope, kind: Kind) -> Term:
         """A comparable column, or a literal where there is none."""
-        found = scope.like(kind)
-        return self.choices.pick(found) if found else self.literal(kind)
+        terms = scope.like(kind)
+        return self.choices.pick(terms) if terms else self.literal(kind)
 
     def value(self, scope: Scope, kind: Kind, depth: int = 1) -> Term:
         """Something of the kind, or for a number of any numeric kind."""

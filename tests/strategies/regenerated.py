@@ -52,13 +52,13 @@ def check(case: Case, forms: Mapping[str, Callable[[Query], Query]] = FORMS) -> 
         assert not problems, "\n".join([f"{form}:", *problems, "-- original", original, "-- regenerated", regenerated])
 
 
-def _problems(expected: Answer, found: Answer, ordered_by: tuple[int, ...]) -> list[str]:
-    if expected.names != found.names:
-        return [f"names {expected.names} became {found.names}"]
-    if Counter(expected.rows) != Counter(found.rows) and (problems := differences(expected.rows, found.rows)):
+def _problems(expected: Answer, actual: Answer, ordered_by: tuple[int, ...]) -> list[str]:
+    if expected.names != actual.names:
+        return [f"names {expected.names} became {actual.names}"]
+    if Counter(expected.rows) != Counter(actual.rows) and (problems := differences(expected.rows, actual.rows)):
         return problems
     return [
         f"ORDER BY: {mine} stands where {theirs} does"
-        for mine, theirs in zip(found.rows, expected.rows, strict=True)
+        for mine, theirs in zip(actual.rows, expected.rows, strict=True)
         if not all(same(mine[position], theirs[position]) for position in ordered_by)
     ]

@@ -44,15 +44,15 @@ class Search(Generic[T]):
 
     def failures(self, family: Family, seeds: Iterable[int]) -> list[Failure]:
         """The cases that break the law."""
-        found = ((seed, self.fault(self.make(Seeded(seed), family))) for seed in seeds)
-        return [(family, seed, what) for seed, what in found if what is not None]
+        faults = ((seed, self.fault(self.make(Seeded(seed), family))) for seed in seeds)
+        return [(family, seed, what) for seed, what in faults if what is not None]
 
     def shrunk(self, family: Family, seed: int) -> T:
         """The smallest case found with the fault of the given one: choices left out, or made simpler."""
         recorded = Recorded(seed)
         case = self.make(recorded, family)
-        made, known = recorded.made, self.fault(case)
-        if known is None:
+        made, fault = recorded.made, self.fault(case)
+        if fault is None:
             return case  # it does not fail every time
 
         def accept(decisions: list[int]) -> bool:
@@ -60,7 +60,7 @@ class Search(Generic[T]):
             replayed = Replayed(decisions)
             candidate = self.make(replayed, family)
             smaller = (len(replayed.made), replayed.made) < (len(made), made)
-            if not smaller or self.fault(candidate) != known:
+            if not smaller or self.fault(candidate) != fault:
                 return False
             case, made = candidate, replayed.made
             return True
@@ -118,13 +118,13 @@ class _Progress:
     every: float = 30.0
     done: int = 0
     started: float = field(default_factory=time.monotonic)
-    told: float = field(default_factory=time.monotonic)
+    reported: float = field(default_factory=time.monotonic)
 
     def step(self, cases: int, faults: int) -> None:
         self.done += cases
         now = time.monotonic()
-        if now - self.told > self.every:
-            self.told = now
+        if now - self.reported > self.every:
+            self.reported = now
             pace = self.done / (now - self.started)
             left = (self.total - self.done) / pace / 3600
             self.tell(

@@ -56,8 +56,8 @@ class Subqueries(Origins):
 
     def scalar_subquery(self, scope: Scope, like: Kind) -> Term:
         choice = self.choices.below(6)
-        if choice == 4 and (found := self._by_key(scope, like)):
-            return found
+        if choice == 4 and (term := self._by_key(scope, like)):
+            return term
         if choice == 5:
             rows = self._select(scope, like, tied=self.traits.outer_everywhere)
             column = rows.columns[0]

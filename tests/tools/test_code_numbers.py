@@ -46,21 +46,21 @@ def package(tmp_path: Path) -> Path:
 
 
 def test_the_numbers_of_a_package(package: Path) -> None:
-    found = {number.name: number for number in numbers(read_package(package))}
+    by_name = {number.name: number for number in numbers(read_package(package))}
 
-    assert found["planner_core_lines"].value == 7
-    assert found["files_over_400_lines"].places == ("job/file.py: 401 lines",)
-    assert found["functions_over_60_lines"].places == ("job/scan.py:1 long: 61 lines",)
-    assert found["functions_over_6_parameters"].places == ("job/wide.py:3 g: 7 parameters",)
-    assert found["class_names_used_twice"].places == ("Scan: algebra/relation.py:2, sql/scan.py:1",)
-    assert found["module_names_used_twice"].places == ("scan: job/scan.py, sql/scan.py",)
-    assert found["files_branching_over_5_operators"].places == ("sql/width.py: Filter, Join, Project, Scan, Union",)
+    assert by_name["planner_core_lines"].value == 7
+    assert by_name["files_over_400_lines"].places == ("job/file.py: 401 lines",)
+    assert by_name["functions_over_60_lines"].places == ("job/scan.py:1 long: 61 lines",)
+    assert by_name["functions_over_6_parameters"].places == ("job/wide.py:3 g: 7 parameters",)
+    assert by_name["class_names_used_twice"].places == ("Scan: algebra/relation.py:2, sql/scan.py:1",)
+    assert by_name["module_names_used_twice"].places == ("scan: job/scan.py, sql/scan.py",)
+    assert by_name["files_branching_over_5_operators"].places == ("sql/width.py: Filter, Join, Project, Scan, Union",)
 
 
 def write_limits(package: Path, changes: int) -> Path:
     path = package.parent / "limits.toml"
-    found = numbers(read_package(package))
-    path.write_text("# limits\n" + "".join(f"{it.name} = {it.value + changes}\n" for it in found))
+    counts = numbers(read_package(package))
+    path.write_text("# limits\n" + "".join(f"{it.name} = {it.value + changes}\n" for it in counts))
     return path
 
 

@@ -30,8 +30,8 @@ def front_end(workload: Workload, text: str, declared: Sequence[Field] | None = 
 
 def check_answer(run: Run, original: str, dialect: str, regenerated: str, query: Query) -> pa.Table:
     """Runs both texts and compares the answers; returns the regenerated one."""
-    wanted, found = run(original), run(regenerated)
-    expected, actual = rows_of(wanted), rows_of(found)
+    wanted, answer = run(original), run(regenerated)
+    expected, actual = rows_of(wanted), rows_of(answer)
     positions = [i for key in query.order for i, o in enumerate(query.outputs) if o.column == key.column][:99]
     for one, other in zip(expected, actual, strict=False):
         assert all(same(one[i], other[i]) for i in positions), f"ORDER BY: {one} stands where {other} does"
@@ -43,7 +43,7 @@ def check_answer(run: Run, original: str, dialect: str, regenerated: str, query:
         assert not Counter(_digits(row) for row in actual) - everything, "rows that the query does not have"
         problems = []
     assert not problems, "\n".join(problems)
-    return found
+    return answer
 
 
 def _digits(row: tuple[object, ...]) -> tuple[str, ...]:

@@ -69,8 +69,8 @@ class Jobs:
                 assert (manifest.output is not None) is (deliver == "every" or run == len(SCHEDULE))
                 if manifest.output is not None:
                     verdict = job.verify(time)
-                    found = verdict.difference
-                    assert verdict.equal, f"{query.name}, {time}: missing {found.missing[:3]}, extra {found.extra[:3]}"
+                    gap = verdict.difference
+                    assert verdict.equal, f"{query.name}, {time}: missing {gap.missing[:3]}, extra {gap.extra[:3]}"
 
     @contextmanager
     def _job(self, query: WorkloadQuery, deliver: str) -> Iterator[Job]:
@@ -79,10 +79,10 @@ class Jobs:
         for table in tables:
             (home / "data" / table).mkdir(parents=True)
         counts_itself = deliver == "final" and not self.retracting
-        known = None if counts_itself else {table: self.statistics[table] for table in tables}
+        statistics = None if counts_itself else {table: self.statistics[table] for table in tables}
         try:
             config = parse_job(self._text(query, deliver, tables), home / "slackwater.yml")
-            yield Job(config, self.session, statistics=known, clock=None)
+            yield Job(config, self.session, statistics=statistics, clock=None)
         finally:
             shutil.rmtree(home)
 
@@ -103,12 +103,12 @@ class Jobs:
         )
 
     def _source(self, table: str) -> dict[str, object]:
-        known: dict[str, object] = {"path": f"data/{table}"}
+        entry: dict[str, object] = {"path": f"data/{table}"}
         if key := self.workload.tables[table].key:
-            known["key"] = list(key)
+            entry["key"] = list(key)
         if table in self.arrivals.static:
-            return {**known, "static": True}
-        return {**known, "changes": "feed" if self.arrivals.is_feed(table) else "append"}
+            return {**entry, "static": True}
+        return {**entry, "changes": "feed" if self.arrivals.is_feed(table) else "append"}
 
     def _arrive(self, data: Path, tables: list[str], run: int) -> None:
         for table in tables:

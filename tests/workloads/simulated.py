@@ -74,21 +74,21 @@ class Arriving:
 
     def check(self, query: WorkloadQuery, setting: Setting) -> Simulation:
         """Simulates a query; fails where a run delivers something else than batch, or its plan is not read back."""
-        found = self.simulator.simulate(
+        outcome = self.simulator.simulate(
             query.spark,
             weights=WEIGHTS,
             deliver=setting.deliver,
             options=Options(METHODS[setting.methods], model=prices_of(setting.seed), check_memo=True),
             batch=False,
         )
-        assert plan_from_json(plan_to_json(found.plan)) == found.plan
+        assert plan_from_json(plan_to_json(outcome.plan)) == outcome.plan
         delivering = range(1, len(SHARES) + 1) if setting.deliver == "every" else (len(SHARES),)
-        for run, (result, answer) in enumerate(zip(found.results[1:], self.batch(query.spark), strict=True), start=1):
+        for run, (result, answer) in enumerate(zip(outcome.results[1:], self.batch(query.spark), strict=True), start=1):
             assert (result is not None) is (run in delivering)
             if result is not None:
                 problems = self._problems(query.spark, run, rows_of(answer), rows_of(result))
                 assert not problems, f"{query.name}, run {run}, {setting}:\n" + "\n".join(problems)
-        return found
+        return outcome
 
     def is_incremental(self, query: WorkloadQuery, seeds: Sequence[int]) -> bool:
         """Whether the plan at some scattered prices saves anything for later runs."""

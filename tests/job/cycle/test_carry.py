@@ -23,11 +23,11 @@ def busy(upto: int) -> list[Row]:
 
 
 def other(upto: int) -> list[Row]:
-    found: dict[str, tuple[int, int]] = {}
+    sums: dict[str, tuple[int, int]] = {}
     for row in (row for arrival in THREE_ARRIVALS[:upto] for row in arrival["sales"] if int(str(row["price"])) > 20):
-        gross, count = found.get(str(row["cat"]), (0, 0))
-        found[str(row["cat"])] = gross + int(str(row["price"])), count + 1
-    return sorted((cat, *numbers) for cat, numbers in found.items())
+        gross, count = sums.get(str(row["cat"]), (0, 0))
+        sums[str(row["cat"])] = gross + int(str(row["price"])), count + 1
+    return sorted((cat, *numbers) for cat, numbers in sums.items())
 
 
 def begun(directory: Path, query: str) -> Room:
@@ -48,13 +48,13 @@ def test_states_that_the_new_text_has_too_serve_it(tmp_path: Path) -> None:
             job.run()
         assert "`slackwater plan` shows which states would serve the new text" in str(raised.value.hint)
         with as_if_large():
-            found = job.carried_over()
-            assert {use for _, _, use in found.states} == {Use.SERVES}
-            assert found.cost < found.cost_anew
+            carried = job.carried_over()
+            assert {use for _, _, use in carried.states} == {Use.SERVES}
+            assert carried.cost < carried.cost_anew
             heard = Heard()
             room.arrive(2)
             (second,) = job.run(carry_over=True, progress=heard)
-        assert {name for step in job.plan().run(2) for name in step.reads()} & {s.name for s, _, _ in found.states}
+        assert {name for step in job.plan().run(2) for name in step.reads()} & {s.name for s, _, _ in carried.states}
         assert second.revision == 2
         assert room.answer() == busy(2)
         room.arrive(3)
@@ -68,9 +68,9 @@ def test_states_of_another_relation_do_not(tmp_path: Path) -> None:
     room = begun(tmp_path, OTHER)
     with without_spark() as (_, session):
         job = room.job(session)
-        found = job.carried_over()
-        assert {use for _, _, use in found.states} == {Use.UNFIT}
-        assert found.again
+        carried = job.carried_over()
+        assert {use for _, _, use in carried.states} == {Use.UNFIT}
+        assert carried.again
         for run in (2, 3):
             room.arrive(run)
             job.run(carry_over=True)
@@ -104,10 +104,10 @@ def test_a_plan_that_was_carried_over_is_shown_before_anything_runs(
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr("slackwater.job.job.Job.session", lambda _: session)
             assert main(["plan", "--job", str(room.file)]) == 0
-            told = capsys.readouterr().out
-            assert "the query has changed since the cycle began" in told
-            assert "serves the new text" in told
-            assert "nothing has run yet" in told
+            text = capsys.readouterr().out
+            assert "the query has changed since the cycle began" in text
+            assert "serves the new text" in text
+            assert "nothing has run yet" in text
             assert main(["plan", "--json", "--job", str(room.file)]) == 0
             value = json.loads(capsys.readouterr().out)
             assert {state["use"] for state in value["states"]} == {"serves the new text"}

@@ -66,24 +66,24 @@ FIELDS = (Field("cat", STRING), Field("n", BIGINT))
 
 
 def verdict(reason: str, *, differs: bool = False, fields: tuple[Field, ...] = FIELDS[:1]) -> Verdict:
-    found = Difference((("a",),), ()) if differs else Difference((), ())
-    return Verdict(1, "10:00", 3, fields, found, undetermined=reason)
+    difference = Difference((("a",),), ()) if differs else Difference((), ())
+    return Verdict(1, "10:00", 3, fields, difference, undetermined=reason)
 
 
 def test_a_verdict_of_its_own() -> None:
-    found = verdict("rand(): up to chance")
-    assert (found.equal, found.differs, found.sound) == (False, False, True)
-    assert found.outcome == "cannot be compared: rand(): up to chance; equal in cat"
-    told = VerifyReport({"": found}).as_json()
-    assert isinstance(told, dict)
-    assert (told["equal"], told["cannot_be_compared"], told["compared"]) == (None, "rand(): up to chance", ["cat"])
-    assert "cannot be compared" in repr(found)
+    own = verdict("rand(): up to chance")
+    assert (own.equal, own.differs, own.sound) == (False, False, True)
+    assert own.outcome == "cannot be compared: rand(): up to chance; equal in cat"
+    value = VerifyReport({"": own}).as_json()
+    assert isinstance(value, dict)
+    assert (value["equal"], value["cannot_be_compared"], value["compared"]) == (None, "rand(): up to chance", ["cat"])
+    assert "cannot be compared" in repr(own)
 
 
 def test_columns_that_are_determined_may_still_differ() -> None:
-    found = verdict("rand(): up to chance", differs=True)
-    assert (found.equal, found.differs, found.sound) == (False, True, False)
-    report = VerifyReport({"a": found, "b": verdict("x")}).as_json()
+    own = verdict("rand(): up to chance", differs=True)
+    assert (own.equal, own.differs, own.sound) == (False, True, False)
+    report = VerifyReport({"a": own, "b": verdict("x")}).as_json()
     assert isinstance(report, dict)
     assert report["equal"] is False
     assert json.dumps(report)

@@ -34,13 +34,13 @@ def test_a_setting_that_changes_results_is_refused_by_name(
     with without_spark() as (duck, session):
         room.arrive(1)
         room.job(session).run()
-        before, told = dict(duck.settings), room.answer()
+        before, answer = dict(duck.settings), room.answer()
         room.arrive(2)
         duck.settings[key] = value
         with pytest.raises(UserError, match=f"`{key}` {words}") as refused:
             room.job(session).run()
         assert "--new-cycle" in str(refused.value.hint)
-        assert room.answer() == told
+        assert room.answer() == answer
         assert [m.run for m in room.job(session).history()] == [1]
         with pytest.raises(UserError, match=f"`{key}` {words}"):
             room.job(session).verify()

@@ -20,8 +20,8 @@ PLAIN = {name: {"path": f"data/{name}"} for name in ("sales", "returns")}
 
 @pytest.fixture
 def duck() -> Iterator[tuple[Duck, Session]]:
-    with without_spark() as found:
-        yield found
+    with without_spark() as pair:
+        yield pair
 
 
 class Days:

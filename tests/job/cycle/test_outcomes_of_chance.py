@@ -28,9 +28,9 @@ def query(text: str) -> Query:
 
 def by_chance(text: str) -> list[str]:
     """The names of an answer's columns that are up to chance."""
-    found = query(text)
-    columns = Chance(found.relation).columns
-    return [output.name for output in found.outputs if output.column in columns]
+    bound = query(text)
+    columns = Chance(bound.relation).columns
+    return [output.name for output in bound.outputs if output.column in columns]
 
 
 @pytest.mark.parametrize(

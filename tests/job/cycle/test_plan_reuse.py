@@ -19,8 +19,8 @@ USED_AGAIN = "the plan of cycle {} is used again: about the same rows are expect
 
 @contextmanager
 def living(directory: Path, **settings: object) -> Iterator[tuple[Room, Job]]:
-    told = {"replan": "auto", "refresh": "auto", **settings}
-    room = Room(directory / "room", arrivals=day(), settings=told, sources={"sales": {}, "returns": {}})
+    entries = {"replan": "auto", "refresh": "auto", **settings}
+    room = Room(directory / "room", arrivals=day(), settings=entries, sources={"sales": {}, "returns": {}})
     with without_spark() as (_, session):
         yield room, room.job(session)
 

@@ -25,13 +25,13 @@ def test_a_promise_that_is_smaller_than_estimates_are_sure_of_is_none(tmp_path: 
             room.arrive(1)
             planned = room.job(session).planned()
             assert planned.planning is not None
-            found = planned.planning.plan
-            part = found.rank / found.batch_rank
+            plan = planned.planning.plan
+            part = plan.rank / plan.batch_rank
             assert bool(planned.plan.states) == (part < KEPT)
             if KEPT <= part < 1:
                 why = f"what early runs could do promises {100 * (1 - part):.1f} %, less than estimates can tell apart"
                 assert planned.reasons == {"": why}
-                assert planned.plan.rank == found.batch_rank
+                assert planned.plan.rank == plan.batch_rank
                 said["too little"] = part
             elif part < KEPT:
                 assert not planned.reasons

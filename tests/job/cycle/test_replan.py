@@ -33,18 +33,18 @@ AS_EXPECTED = {"sales": (12_000, 4_000, 4_000), "returns": (6_000, 2_000, 2_000)
 def day(**rows: tuple[int, ...]) -> list[Arrival]:
     """Sales and returns, so many rows at each run."""
     counts = {**AS_EXPECTED, **rows}
-    found: list[Arrival] = []
+    arrivals: list[Arrival] = []
     for run in range(len(counts["sales"])):
         first, back = sum(counts["sales"][:run]), sum(counts["returns"][:run])
         sales = range(first, first + counts["sales"][run])
         returns = range(back, back + counts["returns"][run])
-        found.append(
+        arrivals.append(
             {
                 "sales": [{"o_id": n, "cat": chr(97 + n % 26), "price": n % 1000} for n in sales],
                 "returns": [{"r_id": 3 * n, "cost": n % 7} for n in returns],
             }
         )
-    return found
+    return arrivals
 
 
 @contextmanager
@@ -289,11 +289,11 @@ def test_texts_are_priced_as_the_engine_computes_them(tmp_path: Path) -> None:
     with room_of(tmp_path, day(), refresh="full") as (room, job):
         run_day(room, job, Heard(), upto=1)
         room.arrive(2)
-        found = []
+        proposals = []
         for cost in (1e6, 2e6):
             with patch("slackwater.job.cycle.cycle_planner.text_cost", return_value=cost):
-                found.append(job.proposal())
-    one, two = found
+                proposals.append(job.proposal())
+    one, two = proposals
     assert one is not None
     assert two is not None
     assert (two.cost or 0) == pytest.approx(2 * (one.cost or 1))
@@ -315,10 +315,10 @@ def test_what_would_be_planned_now_is_shown_and_nothing_is_written(
         room.arrive(2)
         before = sorted((path, path.stat().st_mtime_ns) for path in room.state.rglob("*") if path.is_file())
         assert main(["plan", "--from-now", "--job", str(room.file)]) == 0
-        told = capsys.readouterr().out
-        assert "! sales brought 100× what was expected at 14:00: 400,000 rows, not 4,000" in told
-        assert "plan in force" in told
-        assert "expected CPU of the rest: " in told
+        text = capsys.readouterr().out
+        assert "! sales brought 100× what was expected at 14:00: 400,000 rows, not 4,000" in text
+        assert "plan in force" in text
+        assert "expected CPU of the rest: " in text
         assert main(["plan", "--from-now", "--json", "--job", str(room.file)]) == 0
         value = json.loads(capsys.readouterr().out)
         assert value["from_run"] == 2

@@ -31,8 +31,8 @@ def inserts(after: Timeline, done: int, expected: list[Arrival] = EXPECTED) -> l
 
 @pytest.mark.parametrize("done", [0, 1, 2])
 def test_the_same_runs_bring_the_same(done: int) -> None:
-    found = dealt_out(EXPECTED, DAY, DAY, done)
-    assert [(round(a.inserts, 6), round(a.updates, 6), round(a.deletes, 6)) for a in found] == [
+    arrivals = dealt_out(EXPECTED, DAY, DAY, done)
+    assert [(round(a.inserts, 6), round(a.updates, 6), round(a.deletes, 6)) for a in arrivals] == [
         (600.0, 0.0, 0.0),
         (200.0, 20.0, 10.0),
         (100.0, 0.0, 0.0),
@@ -50,18 +50,18 @@ def test_a_run_that_is_added_takes_its_share_by_the_clock() -> None:
 
 def test_where_times_are_only_names_a_new_run_finds_nothing() -> None:
     before = Timeline.of(("dawn", "noon", "dusk"))
-    found = dealt_out(EXPECTED, before, Timeline.of(("dawn", "brunch", "noon", "dusk")), 1)
-    assert [arrival.inserts for arrival in found] == [600.0, 0.0, 200.0, 100.0]
+    arrivals = dealt_out(EXPECTED, before, Timeline.of(("dawn", "brunch", "noon", "dusk")), 1)
+    assert [arrival.inserts for arrival in arrivals] == [600.0, 0.0, 200.0, 100.0]
     assert [a.inserts for a in dealt_out(EXPECTED, before, Timeline.of(("dawn", "dusk")), 1)] == [600.0, 300.0]
 
 
 def test_what_is_done_stays_and_the_rest_is_as_it_is_wanted() -> None:
     plan = plan_of(("10:00", "14:00", "24:00"), (0.1, 0.2, 1.0), 1, 2, 3)
     wanted = Timeline.of(("10:00", "16:00", "20:00", "24:00"), (0.5, 0.6, 0.7, 2.0), "final")
-    found = rescheduled(plan, 1, wanted, ("",))
-    assert found.times == ("10:00", "16:00", "20:00", "24:00")
-    assert found.weights == (0.1, 0.6, 0.7, 2.0)
-    assert found.deliver == {1, 4}
+    timeline = rescheduled(plan, 1, wanted, ("",))
+    assert timeline.times == ("10:00", "16:00", "20:00", "24:00")
+    assert timeline.weights == (0.1, 0.6, 0.7, 2.0)
+    assert timeline.deliver == {1, 4}
     assert rescheduled(plan, 1, wanted, ("",), {"16:00", "20:00"}).times == ("10:00", "24:00")
     assert rescheduled(plan, 1, timeline_of(plan), ("",), {"14:00"}).times == ("10:00", "24:00")
     assert rescheduled(plan, 0, wanted, ("",)) == wanted
@@ -83,8 +83,8 @@ def test_a_few_rows_more_or_less_are_no_surprise() -> None:
 
 def test_surprises_in_words() -> None:
     expected = {"much": Arrival(10_000.0), "none": Arrival(10_000.0), "new": Arrival(0.0), "fine": Arrival(10_000.0)}
-    found = {"much": Arrival(102_000.0), "none": Arrival(0.0), "new": Arrival(9_000.0), "fine": Arrival(12_000.0)}
-    assert list(surprising_arrivals(expected, found, "19:00", 3.0)) == [
+    arrivals = {"much": Arrival(102_000.0), "none": Arrival(0.0), "new": Arrival(9_000.0), "fine": Arrival(12_000.0)}
+    assert list(surprising_arrivals(expected, arrivals, "19:00", 3.0)) == [
         "much brought 10.2× what was expected at 19:00: 102,000 rows, not 10,000",
         "none brought nothing at 19:00; 10,000 rows were expected",
         "new brought 9,000 rows at 19:00; none were expected",

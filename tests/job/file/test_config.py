@@ -156,15 +156,15 @@ def test_sources_of_files() -> None:
     job = parsed(
         source("path: x.csv, format: csv, options: {header: true, delimiter: ;, n: 3}, schema: 'a INT, b STRING'")
     )
-    found = job.sources["sales"]
-    assert found.format is Format.CSV
-    assert found.options == {"header": True, "delimiter": ";", "n": 3}
-    assert found.schema_text == "a INT, b STRING"
+    sales = job.sources["sales"]
+    assert sales.format is Format.CSV
+    assert sales.options == {"header": True, "delimiter": ";", "n": 3}
+    assert sales.schema_text == "a INT, b STRING"
 
 
 def test_sources_of_the_catalog() -> None:
-    found = parsed(source("table: lake.db.sales")).sources["sales"]
-    assert (found.table, found.path) == ("lake.db.sales", None)
+    sales = parsed(source("table: lake.db.sales")).sources["sales"]
+    assert (sales.table, sales.path) == ("lake.db.sales", None)
 
 
 @pytest.mark.parametrize(
@@ -209,8 +209,8 @@ def test_home() -> None:
     ],
 )
 def test_expected_arrivals(written: str, arrivals: Mapping[str, Arrival]) -> None:
-    found = parsed(source(f"path: x, changes: feed, expect: {{{written}}}")).sources["sales"]
-    assert found.expect.sizes().arrives == arrivals
+    sales = parsed(source(f"path: x, changes: feed, expect: {{{written}}}")).sources["sales"]
+    assert sales.expect.sizes().arrives == arrivals
 
 
 def test_percentages_are_of_the_rows_known() -> None:

@@ -13,9 +13,9 @@ from slackwater.errors import UserError
 
 @pytest.fixture
 def room(tmp_path: Path) -> Room:
-    found = Room(tmp_path / "room")
-    found.arrive(1)
-    return found
+    job_room = Room(tmp_path / "room")
+    job_room.arrive(1)
+    return job_room
 
 
 def refused(room: Room) -> str:

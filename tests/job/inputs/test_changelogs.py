@@ -110,8 +110,8 @@ def random_room(directory: Path, seed: int) -> Upserting:
 
 @pytest.fixture
 def duck(request: pytest.FixtureRequest) -> Iterator[tuple[Duck, Session]]:
-    with without_spark(QUERIES[getattr(request, "param", "join")][1]) as found:
-        yield found
+    with without_spark(QUERIES[getattr(request, "param", "join")][1]) as pair:
+        yield pair
 
 
 def outcome(verdict_of: Upserting, duck: Duck) -> list[Row]:

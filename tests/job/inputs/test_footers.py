@@ -28,9 +28,9 @@ def test_bounds_of_whole_numbers_dates_and_texts(tmp_path: Path) -> None:
         "none": pa.array([None] * 3, pa.int64()),
     }
     pq.write_table(pa.table(columns), tmp_path / "a.parquet", row_group_size=2)
-    found = sales(tmp_path)
-    (pin,) = found.listed()
-    facts = file_facts(found, pin, [*columns, "missing"])
+    table = sales(tmp_path)
+    (pin,) = table.listed()
+    facts = file_facts(table, pin, [*columns, "missing"])
     assert facts["k"] == ColumnFacts(1, (3, 7))
     assert facts["s"] == ColumnFacts(0, ("a", "c"))
     assert facts["d"] == ColumnFacts(1, (date(2026, 1, 1).toordinal(), date(2026, 1, 2).toordinal()))
@@ -44,9 +44,9 @@ def test_a_column_that_a_directory_names(tmp_path: Path) -> None:
     """Spark takes the word of the directory, whatever the file has."""
     (tmp_path / "k=5").mkdir()
     pq.write_table(pa.table({"k": [1], "v": [2]}), tmp_path / "k=5/a.parquet")
-    found = sales(tmp_path)
-    (pin,) = found.listed()
-    assert set(file_facts(found, pin, ["k", "v"])) == {"v"}
+    table = sales(tmp_path)
+    (pin,) = table.listed()
+    assert set(file_facts(table, pin, ["k", "v"])) == {"v"}
 
 
 def test_files_together() -> None:

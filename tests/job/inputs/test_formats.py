@@ -20,8 +20,8 @@ from slackwater.spark.session import Session
 
 @pytest.fixture
 def session() -> Iterator[Session]:
-    with without_spark() as (_, found):
-        yield found
+    with without_spark() as (_, spark):
+        yield spark
 
 
 def put(path: Path, content: str) -> Path:

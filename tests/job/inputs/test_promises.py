@@ -28,8 +28,8 @@ def batches(*names: str) -> Batches:
 
 def found(by_run: list[str], checked: Batches) -> list[tuple[int, str, str]]:
     """The run, the new files and the earlier ones of what is to be checked, a letter a file."""
-    told = unchecked([pins(names) for names in by_run], checked)
-    return [(each.run, "".join(p.path for p in each.new), "".join(p.path for p in each.earlier)) for each in told]
+    todo = unchecked([pins(names) for names in by_run], checked)
+    return [(each.run, "".join(p.path for p in each.new), "".join(p.path for p in each.earlier)) for each in todo]
 
 
 @pytest.mark.parametrize(
@@ -62,17 +62,17 @@ def parts(files: str, cuts: list[int]) -> list[str]:
 def test_each_run_stands_on_what_is_known(files: str, cuts: list[int], others: str, other_cuts: list[int]) -> None:
     """Whatever was checked before: a run is checked beside files that are known to keep the promises, or is known."""
     by_run, checked = parts(files, cuts), parts(others, other_cuts)
-    known = {frozenset("".join(checked[:number])) for number in range(len(checked) + 1)}
+    prefixes = {frozenset("".join(checked[:number])) for number in range(len(checked) + 1)}
     todo = {run: (new, earlier) for run, new, earlier in found(by_run, batches(*checked))}
     for run in range(1, len(by_run) + 1):
         upto = frozenset("".join(by_run[:run]))
         if run in todo:
             new, earlier = todo[run]
-            assert frozenset(earlier) in known
+            assert frozenset(earlier) in prefixes
             assert frozenset(new) | frozenset(earlier) == upto
         else:
-            assert upto in known
-        known.add(upto)
+            assert upto in prefixes
+        prefixes.add(upto)
 
 
 @pytest.mark.parametrize(

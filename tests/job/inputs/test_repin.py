@@ -25,16 +25,16 @@ OTHER: Mapping[int, Arrival] = {
 
 @pytest.fixture
 def session() -> Iterator[Session]:
-    with without_spark() as (_, found):
-        yield found
+    with without_spark() as (_, spark):
+        yield spark
 
 
 @pytest.fixture
 def room(tmp_path: Path, session: Session) -> Room:
     """A job after all its runs."""
-    found = Room(tmp_path / "room")
-    runs(found, session, 1, 2, 3)
-    return found
+    job_room = Room(tmp_path / "room")
+    runs(job_room, session, 1, 2, 3)
+    return job_room
 
 
 def file_of(room: Room, run: int) -> Path:
@@ -68,9 +68,9 @@ def test_a_replaced_file_is_pinned_and_the_runs_that_stood_on_it_are_done_again(
     with pytest.raises(UserError, match="since a run was pinned to it") as raised:
         room.job(session).verify()
     assert "slackwater repin" in str(raised.value.hint)
-    found = room.job().repin()
-    assert [(each.source.name, each.path, each.run) for each in found.files] == [("sales", path, 2)]
-    assert found.runs == {2: "14:00", 3: "24:00"}
+    repinned = room.job().repin()
+    assert [(each.source.name, each.path, each.run) for each in repinned.files] == [("sales", path, 2)]
+    assert repinned.runs == {2: "14:00", 3: "24:00"}
     assert done(room) == [1]
     assert [path.name for path in sorted(cycle_of(room).directory.glob("*.replaced-*"))] == [
         "run-2.replaced-1.json",
@@ -99,9 +99,9 @@ def test_several_files_and_twice(room: Room, session: Session) -> None:
 def test_a_dry_run_changes_nothing(room: Room) -> None:
     replace(room, 2)
     before = {path: path.read_bytes() for path in cycle_of(room).directory.glob("*.json")}
-    found = room.job().repin(dry_run=True)
-    assert len(found.files) == 1
-    assert found.runs.keys() == {2, 3}
+    repinned = room.job().repin(dry_run=True)
+    assert len(repinned.files) == 1
+    assert repinned.runs.keys() == {2, 3}
     assert {path: path.read_bytes() for path in cycle_of(room).directory.glob("*.json")} == before
 
 
@@ -115,8 +115,8 @@ def test_a_run_that_is_pinned_and_not_committed(tmp_path: Path, session: Session
     ):
         room.job(session).run()
     replace(room, 2)
-    found = room.job().repin()
-    assert ([each.run for each in found.files], found.runs) == ([2], {})
+    repinned = room.job().repin()
+    assert ([each.run for each in repinned.files], repinned.runs) == ([2], {})
     room.job(session).run()
     room.arrive(3)
     room.job(session).run()

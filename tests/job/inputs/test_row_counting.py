@@ -60,8 +60,8 @@ def test_what_is_counted_decides_whether_the_rest_is_planned_anew(room: Room, sp
 
 
 def test_kinds_of_change_of_a_json_feed_are_counted(tmp_path: Path, spark: SparkSession) -> None:
-    told = {"format": "json", "changes": "feed", "schema": "id BIGINT, cat STRING, price BIGINT, _change_type STRING"}
-    room = Room(tmp_path / "job", PER_CATEGORY, (), {}, {"sales": told})
+    entry = {"format": "json", "changes": "feed", "schema": "id BIGINT, cat STRING, price BIGINT, _change_type STRING"}
+    room = Room(tmp_path / "job", PER_CATEGORY, (), {}, {"sales": entry})
 
     def feed(name: str, *kinds: str) -> None:
         rows = [{"id": n, "cat": "a", "price": 1, "_change_type": kind} for n, kind in enumerate(kinds)]

@@ -19,17 +19,17 @@ from slackwater.spark.session import Session
 
 @pytest.fixture
 def session() -> Iterator[Session]:
-    with without_spark() as (_, found):
-        yield found
+    with without_spark() as (_, spark):
+        yield spark
 
 
 @pytest.fixture
 def room(tmp_path: Path, session: Session) -> Room:
     """A job after one run, its second arrival there."""
-    found = Room(tmp_path / "room")
-    runs(found, session, 1)
-    found.arrive(2)
-    return found
+    job_room = Room(tmp_path / "room")
+    runs(job_room, session, 1)
+    job_room.arrive(2)
+    return job_room
 
 
 def swapped(path: Path) -> bytes:

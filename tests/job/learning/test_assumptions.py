@@ -195,12 +195,12 @@ def test_a_day_that_is_different_goes_on_without_it(tmp_path: Path, query: str, 
         manifest = days.run()
         assert manifest.run == run
         assert checks(manifest) == []
-        told = "no longer assumed: lines: with orders (o_id): o_id="
-        assert any(note.startswith(told) for note in days.heard.notes)
+        reason = "no longer assumed: lines: with orders (o_id): o_id="
+        assert any(note.startswith(reason) for note in days.heard.notes)
         cycle = days.job.store.cycles()[-1]
         (assumed,) = cycle.record().assumed
         assert assumed.broken == run
-        assert cycle.record().revisions[-1].reasons[0].startswith(told)
+        assert cycle.record().revisions[-1].reasons[0].startswith(reason)
         if run == 2:
             days.bring(orders(211, 220), [{"o_id": 205, "price": 1}, *lines(212, 220)])
             assert checks(days.run()) == []

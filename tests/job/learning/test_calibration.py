@@ -29,8 +29,8 @@ def measured(random: Random, factors: Bill, noise: float = 0.0) -> Observation:
     return Observation(bill, executors=cpu * 2 ** random.gauss(0, noise))
 
 
-def close(found: Bill, expected: Bill, within: float) -> bool:
-    return all(found[item] == pytest.approx(expected[item], rel=within) for item in WORK)
+def close(bill: Bill, expected: Bill, within: float) -> bool:
+    return all(bill[item] == pytest.approx(expected[item], rel=within) for item in WORK)
 
 
 def test_nothing_measured_leaves_the_built_in_rates() -> None:
@@ -64,23 +64,23 @@ def test_no_factor_is_below_what_is_believed_or_above(seed: int) -> None:
 
 
 def test_one_statement_moves_only_what_it_is_about_and_not_all_the_way() -> None:
-    found = fitted([Observation(Bill(read=1e6, fixed=1e5), executors=3e6 + 3e4)])
-    assert 1.5 < found.read < 3.0
-    assert (found.compute, found.write, found.shuffle, found.broadcast) == (1, 1, 1, 1)
+    bill = fitted([Observation(Bill(read=1e6, fixed=1e5), executors=3e6 + 3e4)])
+    assert 1.5 < bill.read < 3.0
+    assert (bill.compute, bill.write, bill.shuffle, bill.broadcast) == (1, 1, 1, 1)
 
 
 def test_what_is_small_says_nothing_of_what_rows_cost() -> None:
     tiny = [Observation(Bill(compute=50.0, read=80.0, fixed=1e5), executors=2e5) for _ in range(50)]
-    found = fitted(tiny)
-    assert close(found, EVEN, 0.02)
-    assert found.fixed > 1.5
+    bill = fitted(tiny)
+    assert close(bill, EVEN, 0.02)
+    assert bill.fixed > 1.5
 
 
 def test_what_the_driver_took_is_fixed() -> None:
     observed = [Observation(Bill(read=1e6, fixed=2e5 * n), driver=8e5 * n) for n in range(1, 20)]
-    found = fitted(observed)
-    assert found.fixed == pytest.approx(4 * DRIVER + TASKS, rel=0.1)
-    assert close(found, EVEN, 1e-9)
+    bill = fitted(observed)
+    assert bill.fixed == pytest.approx(4 * DRIVER + TASKS, rel=0.1)
+    assert close(bill, EVEN, 1e-9)
 
 
 def test_the_same_observations_give_the_same_prices_in_any_order() -> None:

@@ -43,9 +43,9 @@ def test_a_cycle_is_a_day(room: Room) -> None:
 
 
 def test_the_next_day_is_expected_to_be_like_the_last(room: Room) -> None:
-    found = room.job().forecast(date(2100, 1, 1))
-    assert [(each.source, each.time) for each in found][:3] == [("sales", t) for t in ("10:00", "14:00", "24:00")]
-    rows = [each.expected.arrival.inserts for each in found if each.expected is not None]
+    forecasts = room.job().forecast(date(2100, 1, 1))
+    assert [(each.source, each.time) for each in forecasts][:3] == [("sales", t) for t in ("10:00", "14:00", "24:00")]
+    rows = [each.expected.arrival.inserts for each in forecasts if each.expected is not None]
     assert rows == [7.0, 4.0, 1.0, 1.0, 2.0, 1.0]
     assert room.job().forecast(date(1999, 1, 1))[0].expected is None
 
@@ -68,8 +68,8 @@ def test_the_command(room: Room, capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[0].split() == ["source", "time", "lately", "by", "expected", "rows", "wrong", "by"]
     assert lines[1].split() == ["sales", "10:00", "█", "1", "day", "7"]
     assert main(["forecast", "--job", str(room.directory), "--json"]) == DONE
-    told = json.loads(capsys.readouterr().out)["forecasts"]
-    assert told[0] == {
+    forecasts = json.loads(capsys.readouterr().out)["forecasts"]
+    assert forecasts[0] == {
         "source": "sales",
         "time": "10:00",
         "brought": [7.0],
@@ -121,10 +121,10 @@ def test_what_a_feed_is_expected_to_take_back(tmp_path: Path) -> None:
     sales = feed(tmp_path, "parquet")
     timeline = Timeline.of(["10:00", "14:00"], [1, 1])
     days = [Arrival(100.0), Arrival(20.0, 10.0, 10.0)]
-    (found,) = job_statistics({"sales": sales}, {"sales": Evidence(200.0, days)}, {}, timeline, {}).values()
-    assert found.arrivals == (Arrival(200.0), Arrival(40.0, 20.0, 20.0))
+    (statistics,) = job_statistics({"sales": sales}, {"sales": Evidence(200.0, days)}, {}, timeline, {}).values()
+    assert statistics.arrivals == (Arrival(200.0), Arrival(40.0, 20.0, 20.0))
     wild = [Arrival(10.0), Arrival(0.0, 0.0, 500.0)]
-    (found,) = job_statistics({"sales": sales}, {"sales": Evidence(10.0, wild)}, {}, timeline, {}).values()
-    assert found.rows(2) == pytest.approx(500.0, rel=0.05)  # what cannot go must come
-    (found,) = job_statistics({"sales": sales}, {"sales": Evidence(100.0)}, {}, timeline, {}).values()
-    assert found.arrivals[1].deletes == pytest.approx(5.0)
+    (statistics,) = job_statistics({"sales": sales}, {"sales": Evidence(10.0, wild)}, {}, timeline, {}).values()
+    assert statistics.rows(2) == pytest.approx(500.0, rel=0.05)  # what cannot go must come
+    (statistics,) = job_statistics({"sales": sales}, {"sales": Evidence(100.0)}, {}, timeline, {}).values()
+    assert statistics.arrivals[1].deletes == pytest.approx(5.0)

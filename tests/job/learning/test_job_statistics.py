@@ -53,8 +53,8 @@ class Counted:
         return self.room.job(self.session)
 
     def sales(self, *, full: bool = False) -> SourceStatistics:
-        (found,) = self.job.statistics("sales", full=full)
-        return found
+        (statistics,) = self.job.statistics("sales", full=full)
+        return statistics
 
     def sold(self, *cats: str, name: str, first: int = 100) -> Path:
         rows = [{"o_id": first + n, "cat": cat, "price": 10 * n} for n, cat in enumerate(cats)]
@@ -69,9 +69,9 @@ def counted(tmp_path: Path) -> Iterator[Counted]:
         yield Counted(room, session, passes)
 
 
-def whole(found: SourceStatistics) -> Batch:
-    assert found.whole is not None
-    return found.whole
+def whole(statistics: SourceStatistics) -> Batch:
+    assert statistics.whole is not None
+    return statistics.whole
 
 
 # --- what is counted, and when ---------------------------------------------------------------------------------------
@@ -179,8 +179,8 @@ def test_so_does_a_file_of_another_version(counted: Counted) -> None:
 def test_a_column_of_another_type_is_counted_again(counted: Counted) -> None:
     counted.sales()
     store = counted.job.store
-    known = known_counts(store)["sales"]
-    keep_counts(store, {"sales": known.model_copy(update={"columns": {**known.columns, "price": "string"}})})
+    counts = known_counts(store)["sales"]
+    keep_counts(store, {"sales": counts.model_copy(update={"columns": {**counts.columns, "price": "string"}})})
     counted.sold("x", name="late")
     assert [arrived.batch.rows for arrived in counted.sales().arrivals] == [8]
     assert len(counted.passes) == 2
@@ -191,9 +191,9 @@ def test_sketches_that_do_not_unite_are_made_again(counted: Counted) -> None:
     counted.sales()
     counted.room.arrive(2)
     with patch.object(counting, "united", side_effect=RunError("no sketch of ours")):
-        found = counted.sales()
-    assert [arrived.batch.rows for arrived in found.arrivals] == [11]
-    assert whole(found).columns["cat"].distinct == 4
+        statistics = counted.sales()
+    assert [arrived.batch.rows for arrived in statistics.arrivals] == [11]
+    assert whole(statistics).columns["cat"].distinct == 4
     assert [len(columns) for columns in counted.passes] == [3, 3, 3]
 
 
@@ -202,23 +202,23 @@ def test_arrivals_are_told_by_the_runs_that_read_them(counted: Counted) -> None:
         counted.room.arrive(run)
         counted.job.run()
     counted.sold("x", name="late")
-    found = counted.sales()
-    assert [(arrived.times, arrived.batch.rows) for arrived in found.arrivals] == [
+    statistics = counted.sales()
+    assert [(arrived.times, arrived.batch.rows) for arrived in statistics.arrivals] == [
         (("10:00",), 7.0),
         (("14:00",), 4.0),
         ((), 1.0),
     ]
-    assert whole(found).rows == 12
+    assert whole(statistics).rows == 12
 
 
 def test_many_arrivals_become_few(counted: Counted) -> None:
     for number in range(MOST + 3):
         counted.sold("x", str(number), name=f"n{number:03}", first=100 * number)
-        found = counted.sales()
-    assert len(found.arrivals) <= MOST
+        statistics = counted.sales()
+    assert len(statistics.arrivals) <= MOST
     rows = 7 + 2 * (MOST + 3)
-    assert sum(arrived.batch.rows for arrived in found.arrivals) == whole(found).rows == rows
-    assert whole(found).columns["cat"].distinct == 3 + 1 + MOST + 3
+    assert sum(arrived.batch.rows for arrived in statistics.arrivals) == whole(statistics).rows == rows
+    assert whole(statistics).columns["cat"].distinct == 3 + 1 + MOST + 3
     assert len(counted.passes) == MOST + 3
 
 
@@ -308,8 +308,8 @@ def numbers(directory: Path, entry: str = "") -> Source:
 def test_footers_say_nulls_and_ends(tmp_path: Path) -> None:
     pq.write_table(pa.table({"n": [3, None, 5], "gone": pa.nulls(3, pa.int64())}), tmp_path / "a.parquet")
     pq.write_table(pa.table({"n": [9], "gone": [1]}), tmp_path / "b.parquet")
-    found = numbers(tmp_path)
-    assert column_footers(found, found.listed()) == {
+    table = numbers(tmp_path)
+    assert column_footers(table, table.listed()) == {
         "n": FooterColumn(1.0, (3.0, 9.0)),
         "gone": FooterColumn(3.0, (1.0, 1.0)),
     }
@@ -318,17 +318,17 @@ def test_footers_say_nulls_and_ends(tmp_path: Path) -> None:
 def test_what_one_file_does_not_say_is_not_believed(tmp_path: Path) -> None:
     pq.write_table(pa.table({"n": [3], "gone": [1]}), tmp_path / "a.parquet")
     pq.write_table(pa.table({"n": [9], "gone": [2]}), tmp_path / "b.parquet", write_statistics=["gone"])
-    found = numbers(tmp_path)
-    assert set(column_footers(found, found.listed())) == {"gone"}
+    table = numbers(tmp_path)
+    assert set(column_footers(table, table.listed())) == {"gone"}
     feed = numbers(tmp_path, ", changes: feed")
     assert column_footers(feed, feed.listed()) == {}
 
 
 def test_a_broken_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"no parquet")
-    found = numbers(tmp_path)
+    table = numbers(tmp_path)
     with pytest.raises(UserError, match="cannot be read") as raised:
-        column_footers(found, found.listed())
+        column_footers(table, table.listed())
     assert "a.parquet" in str(raised.value)
 
 
@@ -346,12 +346,12 @@ def test_of_a_feed_rows_that_are_added_count(tmp_path: Path) -> None:
             {"o_id": 1, "cat": "a", "price": 1, "_change_type": "delete"},
         ]
         room.bring("sales", "feed.parquet", rows)
-        (found,) = room.job(session).statistics("sales")
+        (statistics,) = room.job(session).statistics("sales")
         assert len(passes) == 1
-    assert whole(found).kinds == (2.0, 1.0, 1.0)
-    assert (whole(found).rows, whole(found).changes) == (3.0, 5.0)
-    assert whole(found).columns["price"].range == (1.0, 5.0)
-    assert not whole(found).footers
+    assert whole(statistics).kinds == (2.0, 1.0, 1.0)
+    assert (whole(statistics).rows, whole(statistics).changes) == (3.0, 5.0)
+    assert whole(statistics).columns["price"].range == (1.0, 5.0)
+    assert not whole(statistics).footers
 
 
 # --- the command -----------------------------------------------------------------------------------------------------
@@ -370,9 +370,9 @@ def test_the_command(counted: Counted, capsys: pytest.CaptureFixture[str]) -> No
     assert lines[2].split() == ["column", "type", "values", "nulls", "least", "median", "greatest", "frequent"]
     assert lines[4].split() == ["cat", "string", "4"]
     assert main(["stats", "--arrivals", *job]) == DONE
-    told = capsys.readouterr().out
-    assert "10:00: 7 rows" in told
-    assert "not read yet: 4 rows" in told
+    text = capsys.readouterr().out
+    assert "10:00: 7 rows" in text
+    assert "not read yet: 4 rows" in text
     assert main(["stats", "--json", *job]) == DONE
     sales, returns = json.loads(capsys.readouterr().out)["sources"]
     assert (sales["source"], returns["source"]) == ("sales", "returns")
@@ -386,6 +386,6 @@ def test_the_command(counted: Counted, capsys: pytest.CaptureFixture[str]) -> No
 def test_a_source_without_files(tmp_path: Path) -> None:
     schema = {"sales": {"schema": "o_id INT, cat STRING, price INT"}, "returns": {"schema": "r_id INT, cost INT"}}
     with without_spark() as (_, session), counting_exactly() as passes:
-        found = Room(tmp_path / "room", sources=schema).job(session).statistics()
+        sources = Room(tmp_path / "room", sources=schema).job(session).statistics()
         assert passes == []
-    assert [each.whole for each in found] == [None, None]
+    assert [each.whole for each in sources] == [None, None]

@@ -191,8 +191,8 @@ def test_and_on_the_first_day_from_what_waits_for_the_second_run(tmp_path: Path)
         assert not any("refers" in note for note in heard.notes)
         room.arrive(2)
         room.job(session).run(progress=heard)
-        told = [note for note in heard.notes if "refers" in note]
-        assert "rows of orders to which lines.o_id refers arrive: 100% in the same run" in told
+        notes = [note for note in heard.notes if "refers" in note]
+        assert "rows of orders to which lines.o_id refers arrive: 100% in the same run" in notes
         counted = len(passes)
         room.arrive(3)
         room.job(session).run(progress=heard)

@@ -83,14 +83,14 @@ def test_steps_that_were_done_as_billed_say_what_executors_take() -> None:
 
 
 def test_a_run_of_a_warm_spark_says_what_the_driver_takes() -> None:
-    told = manifest(step("a", Bill(read=1e6, fixed=1e5), 1.0), step("b", Bill(fixed=2e5), 0.5), cpu_s=1.5)
-    warm = {**told.total, "process_cpu_s": 3.0 * BESIDE, "process_cpu_before_s": WARM}
-    *_, of_run = observations(told.model_copy(update={"total": warm}))
+    measured = manifest(step("a", Bill(read=1e6, fixed=1e5), 1.0), step("b", Bill(fixed=2e5), 0.5), cpu_s=1.5)
+    warm = {**measured.total, "process_cpu_s": 3.0 * BESIDE, "process_cpu_before_s": WARM}
+    *_, of_run = observations(measured.model_copy(update={"total": warm}))
     assert (of_run.bill, of_run.executors) == (Bill(fixed=3e5), None)
     assert of_run.driver == pytest.approx(1.5e6)
     cold = {**warm, "process_cpu_before_s": WARM - 1}
-    assert all(each.driver is None for each in observations(told.model_copy(update={"total": cold})))
-    unbilled = told.model_copy(update={"total": warm, "steps": (*told.steps, step("text", None, 4.0))})
+    assert all(each.driver is None for each in observations(measured.model_copy(update={"total": cold})))
+    unbilled = measured.model_copy(update={"total": warm, "steps": (*measured.steps, step("text", None, 4.0))})
     assert all(each.driver is None for each in observations(unbilled))
 
 
@@ -106,9 +106,9 @@ def test_the_price_of_a_statement_is_learned_for_the_process() -> None:
 
 
 def test_what_was_not_measured_says_nothing(tmp_path: Path) -> None:
-    told = manifest(step("a", Bill(read=1e6), None), cpu_s=None)
-    assert list(observations(told)) == []
-    learn(tmp_path / "prices.json", LOCAL, told)
+    measured = manifest(step("a", Bill(read=1e6), None), cpu_s=None)
+    assert list(observations(measured)) == []
+    learn(tmp_path / "prices.json", LOCAL, measured)
     assert not (tmp_path / "prices.json").exists()
 
 
@@ -240,14 +240,14 @@ def test_regret_is_against_the_best_that_was_measured() -> None:
     third = Finished(3, keeping, 5.0, 150, {})
     kept = Finished(4, whole, 7.0, 100, {})
     far = Finished(5, keeping, 5.0, 1000, {})
-    found = regrets([first, other, third, kept, far])
-    assert found[0] == Regret(1, True, 5.0, 4.0, "batch, measured")
-    assert found[0].lost == 1.0
-    assert found[1] == Regret(2, False, 3.0, 5.0, "cycle 1, which kept states")
-    assert found[1].lost == 0.0
-    assert found[2] == Regret(3, True, 5.0, 4.5, "cycle 2, which was batch")
-    assert found[3].lost == pytest.approx(7.0 - 5.0 * 100 / 150)
-    assert found[4] == Regret(5, True, 5.0, 5.0 * (8 / 6), "batch, estimated")
+    results = regrets([first, other, third, kept, far])
+    assert results[0] == Regret(1, True, 5.0, 4.0, "batch, measured")
+    assert results[0].lost == 1.0
+    assert results[1] == Regret(2, False, 3.0, 5.0, "cycle 1, which kept states")
+    assert results[1].lost == 0.0
+    assert results[2] == Regret(3, True, 5.0, 4.5, "cycle 2, which was batch")
+    assert results[3].lost == pytest.approx(7.0 - 5.0 * 100 / 150)
+    assert results[4] == Regret(5, True, 5.0, 5.0 * (8 / 6), "batch, estimated")
 
 
 def test_batch_at_other_runs_is_scaled_by_estimates() -> None:
@@ -267,8 +267,8 @@ def test_history_tells_expectations_and_regret(
             room.job(session).run()
     (cycle,) = room.job(None).store.cycles()
     for done in cycle.manifests():
-        told = [each.model_copy(update={"measured": {"cpu_s": 1.5}, "expected_cpu_s": 1.0}) for each in done.steps]
-        changed = {"total": {"cpu_s": 1.5, "wall_s": 2.0, "process_cpu_s": 2.5}, "steps": tuple(told)}
+        steps = [each.model_copy(update={"measured": {"cpu_s": 1.5}, "expected_cpu_s": 1.0}) for each in done.steps]
+        changed = {"total": {"cpu_s": 1.5, "wall_s": 2.0, "process_cpu_s": 2.5}, "steps": tuple(steps)}
         write_record(cycle.manifest_file(done.run), done.model_copy(update=changed))
     write_record(cycle.directory / "batch-3.json", BatchRecord(run=3, cpu_s={"": 2.0}))
     monkeypatch.chdir(room.directory)
@@ -278,7 +278,7 @@ def test_history_tells_expectations_and_regret(
     assert lines[3].split()[-6:-2] == ["1.50", "s", "(1.00", "s)"]
     assert lines[-1].split() == ["1", "keeps", "states", "batch,", "measured", "2.70", "s", "2.00", "s", "0.70", "s"]
     assert main(["history", "--json"]) == DONE
-    (found,) = json.loads(capsys.readouterr().out)["cycles"]
-    assert found["against"] == "batch, measured"
-    assert found["regret_cpu_s"] == pytest.approx(0.7)
+    (entry,) = json.loads(capsys.readouterr().out)["cycles"]
+    assert entry["against"] == "batch, measured"
+    assert entry["regret_cpu_s"] == pytest.approx(0.7)
     assert read_record(cycle.directory / "batch-3.json", BatchRecord) is not None

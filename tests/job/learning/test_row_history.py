@@ -69,9 +69,9 @@ def test_a_damaged_manifest_ends_what_is_known_of_its_cycle(room: Room, spark: S
 
 
 def test_records_of_steps_that_say_no_subject_are_read(room: Room) -> None:
-    told = json.loads(room.job().history()[0].steps[0].model_dump_json())
-    del told["subject"]
-    assert StepRecord.model_validate_json(json.dumps(told)).subject is None
+    record = json.loads(room.job().history()[0].steps[0].model_dump_json())
+    del record["subject"]
+    assert StepRecord.model_validate_json(json.dumps(record)).subject is None
 
 
 def test_what_is_told_by_hand_is_not_corrected(room: Room, spark: Session) -> None:

@@ -43,9 +43,9 @@ class Compared:
 
 @pytest.fixture
 def compared(monkeypatch: pytest.MonkeyPatch) -> Compared:
-    found = Compared()
-    monkeypatch.setattr(Verification, "run", lambda *told: found(*told))
-    return found
+    calls = Compared()
+    monkeypatch.setattr(Verification, "run", lambda *arguments: calls(*arguments))
+    return calls
 
 
 @pytest.fixture
@@ -102,10 +102,10 @@ def test_what_differs_stays_delivered_and_fails_the_command_with_its_rows(
         room.arrive(number)
     compared.missing = (("lost", 7, 1),)
     monkeypatch.chdir(room.directory)
-    told = said("run", "--all", code=FAILED)
-    assert "the answer is delivered, but is not what the batch query returns" in told
-    assert "1 rows are missing, 0 too many" in told
-    assert "lost" in told
+    text = said("run", "--all", code=FAILED)
+    assert "the answer is delivered, but is not what the batch query returns" in text
+    assert "1 rows are missing, 0 too many" in text
+    assert "lost" in text
     assert compared.seen == [(1, 0.01)], "no run after one that differs"
     assert room.answer() == expected(THREE_ARRIVALS[:3])
     (manifest,) = room.job(session).history()

@@ -169,14 +169,14 @@ def late_room(directory: Path, /, **of_lines: object) -> Room:
 def test_plans_rely_on_rows_that_come_later(tmp_path: Path) -> None:
     room = late_room(tmp_path)
     with without_spark(OUTPUTS) as (_, session):
-        found: list[list[str]] = []
+        names: list[list[str]] = []
         for run in (1, 2, 3):
             room.arrive(run)
             (manifest,) = room.job(session).run()
-            found.append([name for name in checks(manifest) if "after" in name])
+            names.append([name for name in checks(manifest) if "after" in name])
         assert "delta_of_join_by_its_later_side" in room.job(session).plan().rules
         assert room.answer() == [(1, 16), (2, 22)]
-    assert found == [[], ["check_lines_after_orders_2"], ["check_lines_after_orders_3"]]
+    assert names == [[], ["check_lines_after_orders_2"], ["check_lines_after_orders_3"]]
 
 
 def test_footers_show_that_no_earlier_row_refers_to_new_ones(tmp_path: Path) -> None:

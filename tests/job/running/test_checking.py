@@ -29,8 +29,8 @@ COUNTED = "SELECT count(k) AS n FROM t"
 
 @pytest.fixture
 def duck() -> Iterator[tuple[Duck, Session]]:
-    with without_spark([("k", "bigint"), ("total", "bigint")]) as found:
-        yield found
+    with without_spark([("k", "bigint"), ("total", "bigint")]) as pair:
+        yield pair
 
 
 SCHEMA = pa.schema([("k", pa.int64()), ("v", pa.int64())])
@@ -279,8 +279,8 @@ class TestFeeds:
         room = self.feed(tmp_path, key)
         arrive(room, duck[1], 1, changes(("insert", 1, 10)))
         error = refused(room, duck[1], 2, changes(("update_postimage", 1, 11)))
-        told = "k=1 (1 update_postimage without update_preimage)" if key else "1 update_postimage without"
-        assert told in error.message
+        words = "k=1 (1 update_postimage without update_preimage)" if key else "1 update_postimage without"
+        assert words in error.message
         assert ("`key (k)`" in error.message) == bool(key)
 
     @pytest.mark.parametrize("kind, told", [("upsert", "_change_type=upsert"), (None, "_change_type=NULL")])
@@ -327,9 +327,9 @@ def test_a_source_that_is_trusted(tmp_path: Path, duck: tuple[Duck, Session]) ->
     room = room_of(tmp_path, key="k", check="trust")
     heard = Heard()
     manifest = arrive(room, duck[1], 1, numbers((1, 10), (1, 20)), heard)
-    told = "source `t`: not null (k), key (k) trusted, not checked"
-    assert heard.notes == [told]
-    assert manifest.trusted == (told,)
+    note = "source `t`: not null (k), key (k) trusted, not checked"
+    assert heard.notes == [note]
+    assert manifest.trusted == (note,)
     assert not checks(manifest)
     assert "check_t" not in program(duck[0])
 
@@ -387,8 +387,8 @@ def test_checks_are_no_steps_of_a_plan(tmp_path: Path, duck: tuple[Duck, Session
     manifest = arrive(room, duck[1], 1, numbers((1, 10), (2, 20)))
     (check,) = (step for step in manifest.steps if step.purpose == CHECK)
     with_costs = [step.model_copy(update={"measured": {"cpu_s": 3.0}}) for step in manifest.steps]
-    told = manifest.model_copy(update={"steps": tuple(with_costs), "total": {"cpu_s": 3.0 * len(with_costs)}})
-    assert told.planned_cpu_s == 3.0 * (len(with_costs) - 1)
+    costly = manifest.model_copy(update={"steps": tuple(with_costs), "total": {"cpu_s": 3.0 * len(with_costs)}})
+    assert costly.planned_cpu_s == 3.0 * (len(with_costs) - 1)
     assert not list(observations(manifest.model_copy(update={"steps": (check,)})))
     assert not list(surprising_states([check.model_copy(update={"expected_rows": 1e9})], 3.0))
     (day,) = history_of(room.job().store)
@@ -415,12 +415,12 @@ def test_what_will_be_checked_and_for_how_much(tmp_path: Path, duck: tuple[Duck,
 def test_a_plan_says_what_is_trusted(tmp_path: Path, duck: tuple[Duck, Session]) -> None:
     room = room_of(tmp_path, key="k", check="trust")
     arrive(room, duck[1], 1, numbers((1, 10)))
-    told = "source `t`: not null (k), key (k) trusted, not checked"
+    note = "source `t`: not null (k), key (k) trusted, not checked"
     job = room.job(duck[1])
-    assert job.promised().lines() == [told]
-    assert job.status().trusted == (told,)
-    assert told in _text(StatusReport("t", job.status(), job.store.answer_directories))
-    assert told in _text(PlanReport(job.plan(), promised=job.promised()))
+    assert job.promised().lines() == [note]
+    assert job.status().trusted == (note,)
+    assert note in _text(StatusReport("t", job.status(), job.store.answer_directories))
+    assert note in _text(PlanReport(job.plan(), promised=job.promised()))
 
 
 def _text(report: Report) -> str:

@@ -58,13 +58,13 @@ class Sales:
         """Those of a run that is pinned to all files that are new."""
         format, options = self.config.format.value, reader_options(self.config)
         bare = Source("sales", self.config, format, self.directory, ())
-        known = {pin.path for pins in self.runs for pin in pins}
-        self.runs.append(tuple(pin for pin in bare.listed() if pin.path not in known))
+        pinned = {pin.path for pins in self.runs for pin in pins}
+        self.runs.append(tuple(pin for pin in bare.listed() if pin.path not in pinned))
         paths = [pin.path for pins in self.runs for pin in pins]
         fields = columns_of_files(self.spark, format, str(self.directory), paths, options, self.config.schema_text)
         own = tuple(field for field in fields if field.name != "_change_type")
-        found = Source("sales", self.config, format, self.directory, own)
-        return pending_checks(self.store, {"sales": found}, [{"sales": pins} for pins in self.runs])
+        sales = Source("sales", self.config, format, self.directory, own)
+        return pending_checks(self.store, {"sales": sales}, [{"sales": pins} for pins in self.runs])
 
     def run(self) -> None:
         run_checks(self.checks(), self.store, lambda: self.spark, self.store.state / "data")
@@ -121,9 +121,9 @@ def test_a_feed_with_a_map(tmp_path: Path, spark: Session) -> None:
     kind = pa.map_(pa.string(), pa.int64())
 
     def bring(name: str, change: str, *maps: list[tuple[str, int]]) -> None:
-        told = pa.table({"k": [1] * len(maps), "m": pa.array(maps, kind), "_change_type": [change] * len(maps)})
+        table = pa.table({"k": [1] * len(maps), "m": pa.array(maps, kind), "_change_type": [change] * len(maps)})
         sales.directory.mkdir(exist_ok=True)
-        pq.write_table(told, sales.directory / f"{name}.parquet")
+        pq.write_table(table, sales.directory / f"{name}.parquet")
 
     bring("one", "insert", [("a", 1)], [("b", 2)])
     sales.run()

@@ -27,17 +27,17 @@ from slackwater.spark.session import Session
 
 @pytest.fixture
 def session() -> Iterator[Session]:
-    with without_spark() as (_, found):
-        yield found
+    with without_spark() as (_, spark):
+        yield spark
 
 
 @pytest.fixture
 def room(tmp_path: Path, session: Session) -> Room:
     """A job after two runs, its third arrival there."""
-    found = Room(tmp_path / "room")
-    runs(found, session, 1, 2)
-    found.arrive(3)
-    return found
+    job_room = Room(tmp_path / "room")
+    runs(job_room, session, 1, 2)
+    job_room.arrive(3)
+    return job_room
 
 
 def cycle_of(room: Room) -> Cycle:

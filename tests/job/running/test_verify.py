@@ -25,18 +25,18 @@ SAME = Difference((), ())
 def session() -> Iterator[Session]:
     """Rows are not compared here."""
     with (
-        without_spark() as (_, found),
+        without_spark() as (_, spark),
         patch("slackwater.job.running.verify.run_statement"),
         patch("slackwater.job.running.verify.difference", return_value=SAME),
     ):
-        yield found
+        yield spark
 
 
 @pytest.fixture
 def room(tmp_path: Path, session: Session) -> Room:
-    found = Room(tmp_path / "room")
-    runs(found, session, 1, 2)
-    return found
+    job_room = Room(tmp_path / "room")
+    runs(job_room, session, 1, 2)
+    return job_room
 
 
 def directory_of(job: Job, run: int) -> str:

@@ -18,8 +18,8 @@ from slackwater.spark.session import Session
 
 @pytest.fixture
 def duck() -> Iterator[tuple[Duck, Session]]:
-    with without_spark() as found:
-        yield found
+    with without_spark() as pair:
+        yield pair
 
 
 def runs(room: Room, session: Session, *numbers: int) -> list[Manifest]:

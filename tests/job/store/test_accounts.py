@@ -45,9 +45,9 @@ def ticking(phase: Phase) -> Meter:
 @pytest.fixture
 def room(tmp_path: Path) -> Iterator[tuple[Room, Session]]:
     with without_spark() as (_, session):
-        found = Room(tmp_path / "room")
-        found.arrive(1)
-        yield found, session
+        job_room = Room(tmp_path / "room")
+        job_room.arrive(1)
+        yield job_room, session
 
 
 def cycle_of(job: Job) -> Cycle:
@@ -57,9 +57,9 @@ def cycle_of(job: Job) -> Cycle:
 
 
 def account(job: Job, manifest: Manifest) -> Account:
-    found = account_of(cycle_of(job), manifest)
-    assert found is not None
-    return found
+    result = account_of(cycle_of(job), manifest)
+    assert result is not None
+    return result
 
 
 def test_an_inner_phase_is_charged_alone() -> None:
@@ -90,11 +90,11 @@ def test_every_run_has_an_account_that_adds_up(room: tuple[Room, Session]) -> No
     room[0].arrive(2)
     (second,) = job.run()
     for manifest in (first, second):
-        found = account(job, manifest)
-        assert {Phase.INPUTS, Phase.PLANNING, Phase.STEPS, Phase.COMMIT} <= found.phases.keys()
-        assert all(spent.wall_s > 0 for spent in found.phases.values())
-        assert found.cpu_s == pytest.approx(sum(spent.cpu_s for spent in found.phases.values()))
-        assert found.wall_s >= sum(step.measured.get("wall_s") or 0.0 for step in manifest.steps)
+        result = account(job, manifest)
+        assert {Phase.INPUTS, Phase.PLANNING, Phase.STEPS, Phase.COMMIT} <= result.phases.keys()
+        assert all(spent.wall_s > 0 for spent in result.phases.values())
+        assert result.cpu_s == pytest.approx(sum(spent.cpu_s for spent in result.phases.values()))
+        assert result.wall_s >= sum(step.measured.get("wall_s") or 0.0 for step in manifest.steps)
     assert [each[:2] for each in job.history().entries] == [(m, account(job, m)) for m in (first, second)]
 
 
@@ -143,9 +143,9 @@ def test_a_run_is_charged_with_attempts_that_failed(room: tuple[Room, Session]) 
     failed = read_record(cycle_of(job).directory / account_name(1), Account)
     assert failed is not None
     (manifest,) = job.run()
-    found = account(job, manifest)
-    assert found.phases[Phase.EARLIER] == failed.total
-    assert found.cpu_s > failed.cpu_s
+    result = account(job, manifest)
+    assert result.phases[Phase.EARLIER] == failed.total
+    assert result.cpu_s > failed.cpu_s
 
 
 def test_an_account_that_is_lost_or_damaged_or_of_another_attempt_is_none(room: tuple[Room, Session]) -> None:
@@ -187,10 +187,10 @@ def test_what_runs_on_other_machines_is_added_or_named(
 ) -> None:
     cycle = Cycle(1, tmp_path)
     record_attempt(cycle, 1, "a", spark, 7.0)
-    found = read_record(tmp_path / account_name(1), Account)
-    assert found is not None
-    assert found.cpu_s == cpu
-    assert found.uncounted[-1:] == uncounted
+    result = read_record(tmp_path / account_name(1), Account)
+    assert result is not None
+    assert result.cpu_s == cpu
+    assert result.uncounted[-1:] == uncounted
 
 
 def test_commands_show_everything_beside_executor_cpu(

@@ -60,11 +60,11 @@ def test_who_has_begun_no_run_is_at_work_too(
         assert main(["status"]) == DONE
         assert capsys.readouterr().out.splitlines()[1].startswith("running: ")
         assert main(["status", "--json"]) == DONE
-    told = json.loads(capsys.readouterr().out)["running"]
-    assert told["run"] is None
-    assert told["left_behind"] is False
-    assert f"(process {os.getpid()})" in told["owner"]
-    assert told["seconds"] >= 0
+    report = json.loads(capsys.readouterr().out)["running"]
+    assert report["run"] is None
+    assert report["left_behind"] is False
+    assert f"(process {os.getpid()})" in report["owner"]
+    assert report["seconds"] >= 0
     assert main(["status", "--json"]) == DONE
     assert json.loads(capsys.readouterr().out)["running"] is None
 
@@ -74,7 +74,7 @@ def test_a_lock_left_behind_is_no_run(tmp_path: Path) -> None:
     gone = Held(replace(Owner.here(), started="another boot:1"), 0.0, 1.0, "token")
     store.lock_file.parent.mkdir(parents=True)
     store.lock_file.write_text(gone.to_text(), encoding="utf-8")
-    found = at_work(store, None)
-    assert found is not None
-    assert found.left_behind
-    assert str(found).startswith("not running: ")
+    holder = at_work(store, None)
+    assert holder is not None
+    assert holder.left_behind
+    assert str(holder).startswith("not running: ")

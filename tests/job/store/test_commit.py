@@ -52,9 +52,9 @@ def test_a_run_that_is_done_again_sets_its_manifest_aside(store: Store) -> None:
         commit(cycle, an_attempt("b"), before)
         with pytest.raises(StateError, match="another process has committed"):  # not what was there any more
             commit(cycle, an_attempt("c"), before)
-    found = cycle.manifest(1)
-    assert found is not None
-    assert found.attempt == "b"
+    manifest = cycle.manifest(1)
+    assert manifest is not None
+    assert manifest.attempt == "b"
     (aside,) = cycle.directory.glob(".run-1.json.*.aside")
     assert aside.read_text(encoding="utf-8") == "{"
     assert aside not in cycle.directory.glob("run-*.json")

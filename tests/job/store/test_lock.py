@@ -54,9 +54,9 @@ def expiry(lock: JobLock) -> float:
 
 def test_says_who_holds_it_and_is_gone_afterwards(path: Path) -> None:
     with JobLock(path) as lock:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        assert set(told) == {"owner", "since", "expires", "token", "fence"}
-        assert told["owner"]["pid"] == os.getpid()
+        content = json.loads(path.read_text(encoding="utf-8"))
+        assert set(content) == {"owner", "since", "expires", "token", "fence"}
+        assert content["owner"]["pid"] == os.getpid()
         assert lock.holder is not None
         assert lock.holder.expires - lock.holder.since == pytest.approx(600)
     assert not path.exists()
@@ -155,11 +155,11 @@ def test_is_renewed(path: Path) -> None:
 
 def test_the_fence_only_grows(path: Path) -> None:
     lock = JobLock(path)
-    found = []
+    fences = []
     for _ in range(3):
         with lock:
-            found.append((lock.fence, lock.holder.fence if lock.holder else None))
-    assert found == [(1, 1), (2, 2), (3, 3)]
+            fences.append((lock.fence, lock.holder.fence if lock.holder else None))
+    assert fences == [(1, 1), (2, 2), (3, 3)]
     assert lock.fence is None
     assert [file.name for file in path.parent.glob(".lock.fence*")] == [".lock.fence-3"]
     left_behind(path, Owner("elsewhere", 1, "somebody"), time.time() - 1)

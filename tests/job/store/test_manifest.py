@@ -80,11 +80,11 @@ def test_a_flipped_bit_is_noticed(path: Path) -> None:
         for bit in (1, 32):
             damaged = bytes((*whole[:position], whole[position] ^ bit, *whole[position + 1 :]))
             path.write_bytes(damaged)
-            found = None
+            record = None
             with suppress(StateError):
-                found = read_record(path, Manifest)
+                record = read_record(path, Manifest)
             # A space may have become another kind of space.
-            assert found is None or (found == a_manifest() and json.loads(damaged) == json.loads(whole))
+            assert record is None or (record == a_manifest() and json.loads(damaged) == json.loads(whole))
 
 
 @pytest.mark.parametrize("text", ["", "null", "[]", "3", '{"record": {}}', '{"checksum": "x", "record": {"run": 1}}'])

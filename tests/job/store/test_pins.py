@@ -22,11 +22,11 @@ def test_files_are_listed_by_name_with_what_tells_them_apart(tmp_path: Path) -> 
     for name in ("b.parquet", "a.parquet", "deep/er/c.parquet"):
         put(tmp_path, name)
     os.utime(tmp_path / "a.parquet", ns=(5, 7))
-    found = listed(tmp_path)
-    assert [pin.path for pin in found] == ["a.parquet", "b.parquet", "deep/er/c.parquet"]
+    pins = listed(tmp_path)
+    assert [pin.path for pin in pins] == ["a.parquet", "b.parquet", "deep/er/c.parquet"]
     status = (tmp_path / "a.parquet").stat()
     expected = FilePin(path="a.parquet", size=4, modified=7, inode=status.st_ino, changed=status.st_ctime_ns)
-    assert found[0] == expected
+    assert pins[0] == expected
 
 
 def test_what_spark_passes_over_is_not_there(tmp_path: Path) -> None:

@@ -113,8 +113,8 @@ def test_leftovers_are_what_no_manifest_names(store: Store) -> None:
     (store.state / ".lock.abc.new").touch()
     data(store.state / ".cycle-0.gone")
     (store.answer_directories[ONLY].output.parent / ".[answer].77.link").symlink_to(".[answer]/1-2-b")
-    found = store.leftovers()
-    assert names(store, found) == {
+    leftovers = store.leftovers()
+    assert names(store, leftovers) == {
         "state/cycle-1/data/1-a/scratch",
         "state/cycle-1/data/2-b",
         "out/.[answer]/1-2-b",
@@ -124,8 +124,8 @@ def test_leftovers_are_what_no_manifest_names(store: Store) -> None:
         "state/.cycle-0.gone",
         "out/.[answer].77.link",
     }
-    assert sum(map(size_of, found)) > 0
-    for path in found:
+    assert sum(map(size_of, leftovers)) > 0
+    for path in leftovers:
         remove(path)
     assert store.leftovers() == []
 
@@ -175,8 +175,8 @@ def test_states_and_answers_of_earlier_cycles_are_spent(store: Store) -> None:
     with store.lock:
         record = store.cycle(3).record().model_copy(update={"plan": cycle.write_plan(plan)})
         cycle.write_record(record)
-    found = names(store, spent(store))
-    assert found == {"state/cycle-1/data/1-a/sums", "state/cycle-2/data/1-b/sums", "out/.[answer]/1-1-a"}
+    paths = names(store, spent(store))
+    assert paths == {"state/cycle-1/data/1-a/sums", "state/cycle-2/data/1-b/sums", "out/.[answer]/1-1-a"}
 
 
 def test_the_answer_of_an_interrupted_run_is_kept(store: Store) -> None:
