@@ -67,3 +67,18 @@ def test_what_is_read_alone_and_joined_is_computed_twice() -> None:
     times = times_computed(planning.plan.steps)
     assert max(times.values()) == 2
     assert as_text(sql) > 1.5 * planning.plan.batch_rank
+
+
+def test_what_is_read_with_different_columns_is_computed_twice() -> None:
+    """Spark prunes the columns of each reader before it looks for equal parts."""
+    most = "SELECT item, max(total) AS most FROM sums GROUP BY item"
+    days = "SELECT item, count(*) AS days FROM sums WHERE n > 5 GROUP BY item"
+    planning = batch(f"{SUMS} SELECT item, most, days FROM ({most}) JOIN ({days}) USING (item)")
+    assert max(times_computed(planning.plan.steps).values()) == 2
+    rows = (
+        "WITH kept AS (SELECT item, day, price FROM sales QUALIFY row_number() OVER (PARTITION BY id ORDER BY day) = 1)"
+    )
+    prices = "SELECT item, sum(price) AS total FROM kept GROUP BY item"
+    counts = "SELECT item, count(DISTINCT day) AS days FROM kept GROUP BY item"
+    both = f"{rows} SELECT item, total, days FROM ({prices}) JOIN ({counts}) USING (item)"
+    assert max(times_computed(batch(both).plan.steps).values()) == 2

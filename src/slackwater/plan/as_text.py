@@ -1,9 +1,10 @@
 """The cost of a query's own text on Spark, by our estimates, to compare it with a plan.
 
 The steps of a plan give Spark more information than a query text. Joins have broadcast hints; without them Spark
-guesses (`physical/spark_size_guess`). A relation that is read with different filters, such as a sum by year, is
-computed once and kept for the run. In a text, Spark computes it once for each reader, since it reuses only parts that
-are equal including their filters. Joins count as filters too: Spark adds IS NOT NULL filters for their keys.
+guesses (`physical/spark_size_guess`). A relation that is read with different filters, such as a sum by year, or of
+which different columns are read, is computed once and kept for the run. In a text, Spark computes it once for each
+reader, since it reuses only parts that are equal including their filters and columns. Joins count as filters too: Spark
+adds IS NOT NULL filters for their keys.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from slackwater.algebra.nullability import null_rejected_columns
+from slackwater.algebra.properties import Columns
 from slackwater.algebra.relation import Filter, Join, JoinKind, Project, Relation, Scan
 from slackwater.physical.model import EngineCost
 from slackwater.physical.statement_price import UNPARTITIONED, Statement
 from slackwater.plan.plan import Purpose, Step
+from slackwater.rules.normalize.prune import columns_asked, columns_of_inputs
 
-WHOLE_LEFT = (JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI)
-WHOLE_RIGHT = (JoinKind.FULL,)
-"""Joins that keep rows of a side even if their key is NULL."""
+WHOLE = (JoinKind.LEFT, JoinKind.FULL, JoinKind.ANTI), (JoinKind.FULL,)
+"""Joins that keep rows of the left and of the right side even if their key is NULL."""
 
 
 def more_as_text(steps: Sequence[tuple[Step, Statement]], model: EngineCost) -> float:
@@ -36,29 +38,26 @@ def more_as_text(steps: Sequence[tuple[Step, Statement]], model: EngineCost) -> 
 
 
 def times_computed(steps: Sequence[Step]) -> dict[str, int]:
-    """How often each step is computed if nothing is kept: once for each different filter on it."""
+    """How often each step is computed if nothing is kept: once for each way to read it."""
     often = {step.name: int(step.purpose is Purpose.OUTPUT) for step in steps}
     for step in reversed(steps):
-        for name, _ in set(_ways_read(step.relation)):
+        asked = columns_asked(step.query) if step.query is not None else frozenset(step.relation.columns)
+        for name, *_ in set(_ways_read(step.relation, asked)):
             if name in often:
                 often[name] += often[step.name]
     return often
 
 
-def _ways_read(relation: Relation, asked: str = "") -> Iterator[tuple[str, str]]:
-    """The tables that an expression reads, each with the first filter on its rows."""
-    match relation:
-        case Scan():
-            yield relation.table.name, asked
-        case Filter():
-            yield from _ways_read(relation.input, f"{relation.predicate.show(lambda column: column.name)}; {asked}")
-        case Project():
-            yield from _ways_read(relation.input, asked)
-        case Join():
-            not_null = null_rejected_columns(relation.condition)
-            for below, whole in ((relation.left, WHOLE_LEFT), (relation.right, WHOLE_RIGHT)):
-                asked_for = [] if relation.kind in whole else sorted(c.name for c in not_null & set(below.columns))
-                yield from _ways_read(below, "; ".join(f"{name} is there" for name in asked_for))
-        case _:
-            for below in relation.inputs:
-                yield from _ways_read(below)
+def _ways_read(relation: Relation, needed: Columns, asked: str = "") -> Iterator[tuple[str, str, Columns]]:
+    """The tables that an expression reads, each with the first filter on its rows and the columns that are needed."""
+    if isinstance(relation, Scan):
+        yield relation.table.name, asked, needed
+    if isinstance(relation, Filter):
+        asked = f"{relation.predicate.show(lambda column: column.name)}; {asked}"
+    for number, columns in enumerate(columns_of_inputs(relation, needed)):
+        if isinstance(relation, Join):
+            there = null_rejected_columns(relation.condition) & set(relation.inputs[number].columns)
+            names = [] if relation.kind in WHOLE[number] else sorted(column.name for column in there)
+            asked = "; ".join(f"{name} is there" for name in names)
+        passes_on = isinstance(relation, (Filter, Project, Join))
+        yield from _ways_read(relation.inputs[number], columns, asked if passes_on else "")

@@ -53,12 +53,12 @@ def _needed(order: list[Relation], asked: Columns) -> dict[int, set[Column]]:
     needed: dict[int, set[Column]] = {id(node): set() for node in order}
     needed[id(order[-1])] |= asked
     for node in reversed(order):
-        for below, columns in zip(node.inputs, _reads(node, frozenset(needed[id(node)])), strict=True):
+        for below, columns in zip(node.inputs, columns_of_inputs(node, frozenset(needed[id(node)])), strict=True):
             needed[id(below)] |= columns
     return needed
 
 
-def _reads(node: Relation, needed: Columns) -> tuple[Columns, ...]:
+def columns_of_inputs(node: Relation, needed: Columns) -> tuple[Columns, ...]:
     """The columns of each input that an operator reads to compute its columns `needed`."""
     slim = _without_unread(node, needed)
     if isinstance(slim, Union):
