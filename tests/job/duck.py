@@ -23,6 +23,7 @@ import sqlglot
 from slackwater.algebra.schema import Field
 from slackwater.algebra.types import Type
 from slackwater.errors import BindError, RunError
+from slackwater.physical.memory import Memory
 from slackwater.simulation.tables import spark_type
 from slackwater.spark.column_counting import Counted
 from slackwater.spark.metrics import Measured
@@ -205,6 +206,7 @@ def without_spark(outputs: Sequence[tuple[str, str]] | None = OUTPUTS) -> Iterat
             output_fields=spark.output_fields,
             user_aggregates=lambda _: frozenset(),
             has_catalog_of_its_own=lambda _: False,
+            memory_of=lambda _: Memory(),
             values_now=lambda _: literals_at(duck.clock),
             check_no_text_is_a_moment=lambda *_: None,
             run_statement=spark.execute,

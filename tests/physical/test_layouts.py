@@ -27,7 +27,7 @@ from slackwater.algebra.types import Type
 from slackwater.physical.bill import EVEN
 from slackwater.physical.distribution import Clustered, Hash, Required, by_each, join_keys, meets, passed_on
 from slackwater.physical.layouts import Layouts
-from slackwater.physical.machine import BroadcastLimit
+from slackwater.physical.memory import Memory
 from slackwater.physical.model import EngineCost
 from slackwater.physical.operators import Demand, Operator
 from slackwater.rows.estimate import Estimate, Rows
@@ -37,7 +37,7 @@ from slackwater.time.forms import WEIGHT, Form, GroupId, Kind
 from slackwater.time.version import OLD, Mask
 
 MILLION = 1_000_000.0
-SHUFFLING = EngineCost(limit=BroadcastLimit(0.0))
+SHUFFLING = EngineCost(memory=Memory(broadcast_rows=0.0))
 """An engine that may send nothing."""
 
 

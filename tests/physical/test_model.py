@@ -11,7 +11,7 @@ from slackwater.algebra import types as t
 from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, JoinKind, Relation, Scan, Union
 from slackwater.algebra.scalar import TRUE, equality, greater, literal, reference
 from slackwater.algebra.schema import Column, ColumnId, Field, TableSchema
-from slackwater.physical.machine import BroadcastLimit
+from slackwater.physical.memory import MIB, Memory
 from slackwater.physical.model import EngineCost
 from slackwater.physical.operators import Resources
 from slackwater.physical.rates import Prices
@@ -116,9 +116,21 @@ def test_a_broadcast_join_with_a_state(delta: float, measured: float) -> None:
 
 
 def test_a_shuffled_join_with_a_state_costs_ten_times_as_much() -> None:
-    model = EngineCost(limit=BroadcastLimit(0.0), exchanging=0.0)
+    model = EngineCost(memory=Memory(broadcast_rows=0.0), exchanging=0.0)
     cost = model.compute(join(), sizes(state=SIX_MILLION, delta=60_000.0))
     assert 2.5 < seconds(cost) < 6
+
+
+def test_what_does_not_fit_into_the_memory_of_tasks_costs_more() -> None:
+    rows, small = sizes(state=SIX_MILLION, delta=SIX_MILLION), Memory(0.0, task_bytes=MIB, partitions=8)
+    large = EngineCost(memory=Memory(broadcast_rows=0.0)).compute(join(), rows)
+    assert large < EngineCost(memory=small).compute(join(), rows) < 3 * large
+
+
+def test_a_broadcast_is_sent_to_every_executor() -> None:
+    rows = sizes(state=SIX_MILLION, delta=600_000.0)
+    one, ten, hundred = (EngineCost(memory=Memory(copies=n)).compute(join(), rows) for n in (1.0, 10.0, 100.0))
+    assert one < ten < hundred
 
 
 def test_merging_a_million_groups() -> None:

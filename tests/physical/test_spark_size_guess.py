@@ -11,10 +11,11 @@ from slackwater.algebra import types as t
 from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Limit, Project, Relation, Scan, Union
 from slackwater.algebra.scalar import equality, greater, literal, reference
 from slackwater.algebra.schema import Column, ColumnId, Field, TableSchema
+from slackwater.physical.memory import USUAL
 from slackwater.physical.model import EngineCost
 from slackwater.physical.operators import Operator
-from slackwater.physical.spark_size_guess import spark_broadcasts
-from slackwater.rows.estimate import Estimate
+from slackwater.physical.spark_size_guess import guessed_bytes
+from slackwater.rows.estimate import Estimate, Rows
 
 MILLION = 1_000_000.0
 
@@ -63,15 +64,15 @@ BY_DAY = equality(reference(column(SALES, 1)), reference(column(DAYS)))
     ],
 )
 def test_what_spark_broadcasts(relation: Relation, small: bool) -> None:
-    assert spark_broadcasts(relation, rows, 0.4) == small
+    assert _is_broadcast(relation, rows) == small
 
 
 def test_a_union_is_as_large_as_its_branches_together() -> None:
     def half(_: Relation) -> Estimate:
         return Estimate(1.2 * MILLION)
 
-    assert spark_broadcasts(DAYS, half, 0.4)
-    assert not spark_broadcasts(Union((DAYS, SHOPS), DAYS.columns, (DAYS.columns, SHOPS.columns)), half, 0.4)
+    assert _is_broadcast(DAYS, half)
+    assert not _is_broadcast(Union((DAYS, SHOPS), DAYS.columns, (DAYS.columns, SHOPS.columns)), half)
 
 
 def test_a_side_of_few_rows_is_sent_only_if_the_engine_is_told() -> None:
@@ -86,3 +87,7 @@ def test_a_side_of_few_rows_is_sent_only_if_the_engine_is_told() -> None:
     assert physical(join, rows, hinting) is Operator.BROADCAST_JOIN
     assert physical(join, rows, untold) is Operator.SHUFFLED_JOIN
     assert untold.compute(join, rows) > 2 * hinting.compute(join, rows)
+
+
+def _is_broadcast(relation: Relation, rows: Rows) -> bool:
+    return guessed_bytes(relation, rows, 0.4) <= USUAL.unhinted_bytes

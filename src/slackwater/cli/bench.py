@@ -15,6 +15,7 @@ from slackwater.cli.bench_bookkeeping import bookkeeping
 from slackwater.cli.bench_choice import choice
 from slackwater.cli.bench_effectiveness import effectiveness
 from slackwater.cli.bench_estimates import estimates
+from slackwater.cli.bench_expected import expected
 from slackwater.cli.bench_gallery import gallery
 from slackwater.cli.bench_planning import planning
 from slackwater.cli.bench_recovery import recovery
@@ -41,6 +42,7 @@ STAGES = ("bind", "normalize", "canonical", "emit", "total")
         wrong_day,
         recovery,
         estimates,
+        expected,
         bookkeeping,
     )
 )

@@ -1,7 +1,7 @@
 """A Spark-like machine: the resources that each kind of work uses, in CPU time, bytes and fixed time, and their cost.
 
-A machine whose joins carry hints broadcasts a side that fits in memory for sure (`BroadcastLimit`). One that plans a
-query text without hints goes by the sizes of files (`spark_size_guess`).
+A machine whose joins carry hints broadcasts a side that fits in memory for sure (`Memory`). One that plans a query
+text without hints goes by the sizes of files (`spark_size_guess`).
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ from slackwater.algebra.scalar import Scalar
 from slackwater.algebra.types import BIGINT, sum_type
 from slackwater.physical.bill import EVEN, Bill, Item
 from slackwater.physical.distribution import Columns
+from slackwater.physical.memory import USUAL, Memory
 from slackwater.physical.operators import REDUCES, WORTH_REDUCING, Operator, Resources, Work, is_consolidation, reducer
 from slackwater.physical.rates import Prices, Rates
-from slackwater.physical.spark_size_guess import spark_broadcasts
+from slackwater.physical.spark_size_guess import guessed_bytes
 from slackwater.rows.estimate import Estimate, Rows
 from slackwater.rows.join_selectivity import has_equality
 from slackwater.rows.width import row_width, type_width
@@ -46,22 +47,6 @@ _HELD = dict.fromkeys(("avg", "mean", "try_avg"), 2) | dict.fromkeys(
 _SUMMING = frozenset({"sum", "try_sum", "avg", "mean", "try_avg"})
 
 
-@dataclass(frozen=True, slots=True)
-class BroadcastLimit:
-    """The largest relation that an executor, and the driver that builds it, can be expected to hold.
-
-    A larger one fails the statement, so estimates do not count here: a side is broadcast only if the upper bound of its
-    rows fits (`rows/bounds`). The limit is the same for the plan and for the run; whether it pays, prices decide.
-    """
-
-    rows: float = 3_000_000.0
-    bytes: float = 96.0 * (1 << 20)
-
-    def holds(self, side: Relation, rows: Estimate) -> bool:
-        """Whether a side fits even with the most rows that it can have."""
-        return rows.most <= self.rows and rows.most * row_width(side) <= self.bytes
-
-
 @dataclass(frozen=True)
 class Machine:
     """What work uses. `statement`, `source`, `exchanging` and `declaring` are fixed costs, in microseconds."""
@@ -72,8 +57,8 @@ class Machine:
     exchanging: float = 8_000.0
     declaring: float = 16_000.0
     """To declare how a state is partitioned, when it is saved and when it is loaded."""
-    limit: BroadcastLimit = field(default_factory=BroadcastLimit)
-    """The largest relation that may be broadcast."""
+    memory: Memory = USUAL
+    """What fits into the cluster's memory."""
     hinted: bool = True
     """Whether joins carry hints which side to broadcast; else Spark decides (`spark_size_guess`)."""
     prices: Prices = field(default_factory=Prices)
@@ -93,7 +78,8 @@ class Machine:
                 return Work(Operator.UNION, node, Resources(cpu=rate.union * rows(node).rows))
             case Window():
                 cpu = (rate.sort + rate.window_call * len(node.calls)) * rows(node.input).rows
-                return Work(Operator.WINDOW, node, Resources(cpu=cpu))
+                spilled = self.memory.spilled(rows(node.input).rows, row_width(node))
+                return Work(Operator.WINDOW, node, Resources(cpu=cpu, network=spilled))
             case Limit():
                 used = Resources(cpu=rate.top * rows(node.input).rows, fixed=self.exchanging)
                 return Work(Operator.TOP, node, used)
@@ -111,7 +97,8 @@ class Machine:
             copies = len(values) + (len(values) > 1)
             cpu += row_cost(node, self.rates) * below * (copies - 1) + self.rates.merge * sum(values)
             cpu += self.rates.emit * below * copies if copies > 1 else 0.0
-        used = Resources(cpu=cpu, memory=row_width(node) * max(out, sum(values)))
+        held, width = max(out, sum(values)), row_width(node)
+        used = Resources(cpu=cpu, network=self.memory.spilled(held, width), memory=width * held)
         return Work(Operator.CONSOLIDATE if is_consolidation(node) else Operator.AGGREGATE, node, used)
 
     def _distinct_values(self, node: Aggregate, rows: Rows) -> list[float]:
@@ -147,21 +134,29 @@ class Machine:
         if join.kind is JoinKind.INNER and not has_equality(join):
             return True
         if not self.hinted:
-            return spark_broadcasts(sent, rows, self.rates.compressed)
-        return self.limit.holds(sent, rows(sent))
+            return guessed_bytes(sent, rows, self.rates.compressed) <= self.memory.unhinted_bytes
+        return self._fits(sent, rows)
+
+    def _fits(self, sent: Relation, rows: Rows) -> bool:
+        """Whether a relation can be broadcast even with the most rows that it can have."""
+        return self.memory.may_broadcast(rows(sent).most, row_width(sent))
 
     def broadcast(self, join: Join, sent: Relation, rows: Rows) -> Work:
         """A side broadcast to every executor, as a hash table by the join's columns."""
         small = rows(sent).rows
-        used = Resources(cpu=self.rates.broadcast * small, memory=row_width(sent) * small, fixed=self.exchanging)
+        size = row_width(sent) * small
+        cpu, sent_bytes = self.rates.broadcast * small, self.memory.copies * size
+        used = Resources(cpu=cpu, network=sent_bytes, memory=size, fixed=self.exchanging)
         return Work(Operator.BROADCAST, sent, used, join.condition.columns & frozenset(sent.columns))
 
     def build(self, join: Join, rows: Rows) -> Work:
-        """A hash table of the smaller side, in each partition."""
+        """A hash table of the smaller side, in each partition; if it does not fit, both sides are sorted and spill."""
         left, right = rows(join.left).rows, rows(join.right).rows
         small = join.left if left < right else join.right
         held = min(row_width(join.left) * left, row_width(join.right) * right)
-        used = Resources(cpu=self.rates.build * min(left, right), memory=held)
+        spilled = [self.memory.spilled(rows(side).rows, row_width(side)) for side in join.inputs]
+        cpu, network = self.rates.build * min(left, right), sum(spilled) if all(spilled) else 0.0
+        used = Resources(cpu=cpu, network=network, memory=held)
         return Work(Operator.BUILD, small, used, join.condition.columns & frozenset(small.columns))
 
     def probe(self, join: Join, sent: Relation | None, rows: Rows) -> Work:
@@ -181,7 +176,7 @@ class Machine:
         by, right, rate = reducer(join), rows(join.right), self.rates
         if by is None or not self.hinted or right.rows < WORTH_REDUCING:
             return ()
-        if rows(by).rows > REDUCES * right.rows or not self.limit.holds(by, rows(by)):
+        if rows(by).rows > REDUCES * right.rows or not self._fits(by, rows):
             return ()
         met = right.rows * rows(join).right_hit
         cpu = rate.probe * (right.rows + rows(join.left).rows) + (rate.emit + rate.shuffle + rate.build) * met

@@ -13,6 +13,7 @@ from slackwater.algebra.relation import Relation
 from slackwater.physical.bill import EVEN, Bill
 from slackwater.physical.layouts import Layouts
 from slackwater.physical.machine import Machine
+from slackwater.physical.memory import USUAL, Memory
 from slackwater.physical.operators import Implementation
 from slackwater.physical.statement_price import (
     UNPARTITIONED,
@@ -41,6 +42,10 @@ class CostModel:
     @property
     def factors(self) -> Bill:
         return EVEN
+
+    @property
+    def memory(self) -> Memory:
+        return USUAL
 
     @property
     def unit(self) -> Unit:
@@ -105,7 +110,7 @@ class EngineCost(Machine, CostModel):
         return min(way.price for way in self.ways(tree, rows, as_asked))
 
     def exceeds_broadcast(self, rows: float) -> bool:
-        return self.states_by_key and rows > self.limit.rows
+        return self.states_by_key and rows > self.memory.broadcast_rows
 
     def layout(self, tree: Relation, rows: Rows, partitioned: Partitioned = UNPARTITIONED) -> Implementation:
         """The cheapest way to compute an expression over leaves with this partitioning."""

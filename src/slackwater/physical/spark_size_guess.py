@@ -13,27 +13,20 @@ from slackwater.rows.bounds import rows_by_itself
 from slackwater.rows.estimate import Rows
 from slackwater.rows.width import row_width
 
-AUTO_BROADCAST_BYTES = 10.0 * (1 << 20)
-"""Spark's default of `spark.sql.autoBroadcastJoinThreshold`."""
-
 ROW_OVERHEAD = 8.0
 """Bytes that Spark adds to the columns of a row."""
 
 
-def spark_broadcasts(relation: Relation, rows: Rows, compressed: float) -> bool:
-    """Whether Spark broadcasts a relation without a hint; `compressed` is the size of files per byte of rows."""
-    return _guessed_bytes(relation, rows, compressed) <= AUTO_BROADCAST_BYTES
-
-
-def _guessed_bytes(relation: Relation, rows: Rows, compressed: float) -> float:
+def guessed_bytes(relation: Relation, rows: Rows, compressed: float) -> float:
+    """The size that Spark guesses; `compressed` is the size of files per byte of rows."""
     match relation:
         case Scan():
             return rows(relation).rows * row_width(relation) * compressed
         case Join():
-            left, right = (_guessed_bytes(side, rows, compressed) for side in relation.inputs)
+            left, right = (guessed_bytes(side, rows, compressed) for side in relation.inputs)
             return left if relation.kind in (JoinKind.SEMI, JoinKind.ANTI) else left * right
         case Union():
-            return sum(_guessed_bytes(branch, rows, compressed) for branch in relation.branches)
+            return sum(guessed_bytes(branch, rows, compressed) for branch in relation.branches)
         case _ if (own := rows_by_itself(relation)) is not None:
             return own * _row_bytes(relation)
         case _ if not relation.inputs:
@@ -41,7 +34,7 @@ def _guessed_bytes(relation: Relation, rows: Rows, compressed: float) -> float:
         case _:
             (below,) = relation.inputs
             copies = len(relation.sets) if isinstance(relation, Expand) else 1
-            return copies * _guessed_bytes(below, rows, compressed) * _row_bytes(relation) / _row_bytes(below)
+            return copies * guessed_bytes(below, rows, compressed) * _row_bytes(relation) / _row_bytes(below)
 
 
 def _row_bytes(relation: Relation) -> float:

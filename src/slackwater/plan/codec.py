@@ -37,6 +37,7 @@ from slackwater.algebra.types import Type
 from slackwater.errors import InternalError, Place, SlackwaterError, UserError
 from slackwater.json_text import Json, read_json
 from slackwater.physical.bill import Bill
+from slackwater.physical.memory import USUAL
 from slackwater.physical.unit import Unit
 from slackwater.plan.plan import Plan, Purpose, Step
 
@@ -49,6 +50,7 @@ OPERATORS: Final = {
 """The operators that a plan may contain; others exist only in the memo."""
 PURPOSES: Final = {purpose.name.lower(): purpose for purpose in Purpose}
 OMITTED: Final[Mapping[type, Mapping[str, object]]] = {
+    Plan: {"memory": USUAL},
     Step: {"answers": "", "identity": None, "by_history": 1.0, "passing": ()},
     TableSchema: {"arrives_with": (), "arrives_after": ()},
 }
@@ -80,7 +82,7 @@ def plan_to_value(plan: Plan) -> Entry:
     return {
         "format": FORMAT,
         "version": VERSION,
-        **writer.record(replace(plan, steps=())),
+        **writer.record(replace(plan, steps=()), *_defaults(plan)),
         **_cpu_seconds(plan.unit, rank=plan.rank, batch_rank=plan.batch_rank, cost=plan.cost),
         "steps": steps,
         "relations": writer.relations,

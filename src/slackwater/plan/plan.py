@@ -14,6 +14,7 @@ from typing import Final
 from slackwater.algebra.relation import Query, Relation, Scan, Union
 from slackwater.algebra.schema import Column
 from slackwater.physical.bill import EVEN, NOTHING, Bill
+from slackwater.physical.memory import USUAL, Memory
 from slackwater.physical.unit import Unit
 from slackwater.plan.identity import Identity
 from slackwater.rows.feedback import Subject
@@ -109,6 +110,8 @@ class Plan:
     """The prices that it was made with, relative to the built-in ones."""
     unit: Unit = Unit.CPU
     """The unit of its costs."""
+    memory: Memory = USUAL
+    """What fits into the memory of the cluster that it was made for."""
 
     def __str__(self) -> str:
         from slackwater.plan.explain import explain

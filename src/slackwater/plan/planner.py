@@ -122,6 +122,7 @@ def choose_plan(
         timeline.weights,
         settings.model.factors,
         settings.model.unit,
+        settings.model.memory,
     )
     deliveries = problem.deliveries(rest)
     explored = exploration.queries, memo, trace, exploration.roots, exploration.explore_seconds

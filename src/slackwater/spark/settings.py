@@ -49,7 +49,7 @@ def settings_of_results(session: Session) -> dict[str, str]:
 
     Spark is asked for each of them only if something was set or reset since the last time: it takes dozens of calls.
     """
-    explicit = _explicit(session)
+    explicit = explicit_settings(session)
     time_zone = setting(session, TIME_ZONE)  # by default the JVM's, which may change
     entry = _KNOWN.get(session)
     if entry is None or entry[0] != explicit:
@@ -64,7 +64,7 @@ _KNOWN: WeakKeyDictionary[Session, tuple[dict[str, str], dict[str, str]]] = Weak
 """What a session had been set to when it was asked last, and what it answered."""
 
 
-def _explicit(session: Session) -> dict[str, str]:
+def explicit_settings(session: Session) -> dict[str, str]:
     """What is set in a session; where the driver is in reach, as one text: each pair would be a call of its own."""
     java: Any = getattr(session, "_jsparkSession", None)
     if java is None:

@@ -9,14 +9,17 @@ lets what belongs together arrive together.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
+from slackwater.algebra.schema import KeyReference, TableSchema
 from slackwater.bench.workloads.column_spread import Spreading, spreadings
 from slackwater.bench.workloads.pattern import ArrivalPattern
 from slackwater.bench.workloads.workload import Workload
 from slackwater.bench.workloads.workload_schema import Role, WorkloadTable
 from slackwater.catalog.statistics import Arrival, Meeting, Statistics, TableStatistics
+from slackwater.catalog.table import Catalog
 from slackwater.errors import UserError
 
 _AT_ONE: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
@@ -121,6 +124,29 @@ def arriving_together(table: WorkloadTable, pattern: ArrivalPattern, changing: f
     if owner is None or len(owner.columns) > 1 or not pattern.correlated or pattern.lag > 0:
         return {}
     return {owner.columns[0]: Meeting(owner.table)} if {table.name, owner.table} <= changing else {}
+
+
+def promised_catalog(work: Workload, pattern: ArrivalPattern) -> Catalog:
+    """The tables with what the author of a job promises where they arrive by a pattern: keys, what comes together."""
+    changing, retracting = pattern.changing_tables(work.tables), pattern.retracting_tables(work.tables)
+    return Catalog.of(
+        _promised(work, schema, arriving_together(work.tables[schema.name], pattern, changing), retracting)
+        for schema in work.catalog(changing).tables.values()
+    )
+
+
+def _promised(
+    work: Workload, schema: TableSchema, together: Mapping[str, Meeting], retracting: frozenset[str]
+) -> TableSchema:
+    append_only = schema.changing and schema.name not in retracting
+    owners = {
+        column: KeyReference((column,), each.table, work.tables[each.table].key)
+        for column, each in together.items()
+        if append_only and each.table not in retracting
+    }
+    never_null = {*work.tables[schema.name].key, *owners}
+    fields = tuple(replace(each, nullable=each.nullable and each.name not in never_null) for each in schema.fields)
+    return replace(schema, fields=fields, append_only=append_only, arrives_with=tuple(owners.values()))
 
 
 def _arrivals(rows: float, shares: Sequence[float], deletes: float, updates: float) -> tuple[Arrival, ...]:

@@ -260,7 +260,8 @@ class CyclePlanner:
         return Planned(with_them, queries, problem.statistics, planning, options, reasons, as_text)
 
     def _options(self, problem: CycleProblem) -> Options:
-        model = EngineCost(states_by_key=problem.engine.by_key, factors=self._factors(problem.past))
+        engine = problem.engine
+        model = EngineCost(states_by_key=engine.by_key, factors=self._factors(problem.past), memory=engine.memory)
         return replace(options_for(self.config.refresh, self.methods, model), history=self.statistics.history())
 
     def _factors(self, past: Past | None) -> Bill:

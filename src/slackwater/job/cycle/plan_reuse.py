@@ -49,17 +49,21 @@ class PlanReuse:
             return None
         with suppress(StateError):
             record = cycle.record()
-            if self._is_of_this_job(record, sources, settings) and _is_young(record) and _served_well(cycle):
-                return record, cycle.plan()
+            plan = cycle.plan()
+            if self._is_of_this_job(record, plan, sources, settings) and _is_young(record) and _served_well(cycle):
+                return record, plan
         return None
 
-    def _is_of_this_job(self, record: CycleRecord, sources: Mapping[str, Source], settings: Mapping[str, str]) -> bool:
+    def _is_of_this_job(
+        self, record: CycleRecord, plan: Plan, sources: Mapping[str, Source], settings: Mapping[str, str]
+    ) -> bool:
         engine = self.analysis.engine({})
         return (
             not changed(record.fingerprint, fingerprint(self.config))
             and not record.pinned
             and record.settings == settings
             and (record.aggregates, record.by_key) == (tuple(sorted(engine.aggregates)), engine.by_key)
+            and (not plan.batch_rank or plan.memory == engine.memory)
             and record.sources == {name: columns_of_source(source) for name, source in sources.items()}
             and self._still_assumed(record)
         )

@@ -16,7 +16,9 @@ from slackwater.job.file.sections import JobConfig, JobQuery
 from slackwater.job.inputs.record_expressions import check_upserts
 from slackwater.job.inputs.sources import Source
 from slackwater.job.store.accounts import Phase, charged_to
+from slackwater.physical.memory import USUAL, Memory
 from slackwater.spark.analyze import has_catalog_of_its_own, output_fields, user_aggregates
+from slackwater.spark.cluster_memory import memory_of
 from slackwater.spark.expressions import expression_type
 from slackwater.spark.moment_values import check_no_text_is_a_moment, values_now
 from slackwater.spark.reach import fields_over
@@ -38,6 +40,8 @@ class Engine:
     """Whether Spark raises an error where a number overflows."""
     values: Mapping[str, str] = field(default_factory=dict)
     """What calls of the moment and of the session are, as literals; nothing where no query has any."""
+    memory: Memory = USUAL
+    """What fits into the memory of its driver and its executors."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,8 @@ class QueryAnalysis:
         """The session as it is now; `values` are those of a cycle that has begun."""
         session = self.session()
         ansi = Conditions.of_session(session).ansi is not False
-        return Engine(user_aggregates(session), has_catalog_of_its_own(session), ansi, values)
+        memory = memory_of(session)
+        return Engine(user_aggregates(session), has_catalog_of_its_own(session), ansi, values, memory)
 
     def with_values(
         self, engine: Engine, sources: Mapping[str, Source], fields: Mapping[str, Sequence[Field]]

@@ -55,7 +55,8 @@ class Situation:
     def engine(self) -> Engine:
         """The session as it was when the cycle began."""
         ansi = Conditions.of_cycle(self.record).ansi is not False
-        return Engine(frozenset(self.record.aggregates), self.record.by_key, ansi, self.record.pinned)
+        record = self.record
+        return Engine(frozenset(record.aggregates), record.by_key, ansi, record.pinned, self.plan.memory)
 
     @property
     def arrivals(self) -> dict[str, tuple[Arrival, ...]]:

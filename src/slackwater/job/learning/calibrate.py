@@ -27,7 +27,7 @@ from slackwater.errors import UserError
 from slackwater.job.learning.calibration import Observation
 from slackwater.job.learning.prices import ClusterPrices
 from slackwater.physical.bill import Bill
-from slackwater.physical.machine import BroadcastLimit
+from slackwater.physical.memory import Memory
 from slackwater.physical.model import EngineCost
 from slackwater.plan.options import Options
 from slackwater.plan.planner import plan_query
@@ -268,7 +268,7 @@ def _statistics(rows: int) -> Statistics:
 def _step(text: str, rows: int) -> Step:
     """A statement as a plan of one step. Half the rows are too many to be sent, for Spark as for the model."""
     query = canonical(normalize(bind(text, Catalog.of(TABLES))))
-    model = EngineCost(limit=BroadcastLimit(rows / 2, math.inf), states_by_key=False)
+    model = EngineCost(memory=Memory(broadcast_rows=rows / 2, broadcast_bytes=math.inf), states_by_key=False)
     options = Options(methods=(), model=model, sharing=False)
     (step,) = plan_query(query, _statistics(rows), Timeline.of(["now"], None, "final"), options).plan.steps
     return step

@@ -181,8 +181,8 @@ class RunWork:
 
     @cached_property
     def _model(self) -> EngineCost:
-        """The prices that the plan was made with."""
-        return EngineCost(factors=self.plan.factors)
+        """The cluster that the plan was made for, with its prices."""
+        return EngineCost(factors=self.plan.factors, memory=self.plan.memory)
 
     def _lies_alike(self, state: Step, step: Step) -> bool:
         """Whether a step's rows can be one more part of a state: if it need not lie by key, or both do by the same."""
