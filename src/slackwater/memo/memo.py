@@ -43,8 +43,9 @@ class Memo:
 
     # --- relations ---------------------------------------------------------------------------------------------------
 
+    @once_for_each
     def insert(self, relation: Relation) -> GroupLeaf:
-        """The group of a relation; its inputs are inserted first."""
+        """The group of a relation; its inputs are inserted first, each once however often it is read."""
         if isinstance(relation, GroupLeaf):
             return relation
         expression = self._over_leaves(relation)
