@@ -125,6 +125,7 @@ def make_job(directory: Path, session: Session, size: Size) -> None:
         "schedule": ["12:00", "18:00", "24:00"],
         "deliver": "every",
         "refresh": "incremental",
+        "replan": "never",  # whether planning again pays depends on how long it took
         "sources": {"sales": {"path": "data/sales"}},
         "output": {"path": "out/books"},
     }
