@@ -60,7 +60,7 @@ def test_of_equals_the_chosen_is_best() -> None:
 
 
 def test_all_together() -> None:
-    assert (BENCH.right, BENCH.close, BENCH.right_by_process) == (3, 4, 4)
+    assert (BENCH.right, BENCH.close, BENCH.right_by_other) == (3, 4, 4)
     assert BENCH.regret == pytest.approx(0.54)
     assert BENCH.best == pytest.approx(6.0)
     assert BENCH.worst == (WRONG, CLOSE)

@@ -1,10 +1,10 @@
 """Did the planner pick the cheaper way? Each query kept incrementally and computed whole, both executed.
 
-The costs are CPU of the executors at the prices of the runs, which is what the planner compares by estimate. Its own
-choice, as a job with `refresh: auto`, is one of the two; where it is neither, because our rewriting of the query
-promised enough, it is executed as well. What a choice has cost more than the better way is its regret. Choices within
-`CLOSE` of the better way count as right in the second of the two counts: short runs are not measured better than that.
-Total CPU, of JVM and Python, is compared apart: there statements cost something, however few rows they have.
+The costs are what the planner compares by estimate, at the prices of the runs: CPU of JVM and Python together, or of
+the executors (`--basis`). The other of the two is compared apart. The planner's own choice, as a job with `refresh:
+auto`, is one of the two ways; where it is neither, because our rewriting of the query promised enough, it is executed
+as well. What a choice has cost more than the better way is its regret. Choices within `CLOSE` of the better way count
+as right in the second of the two counts: short runs are not measured better than that.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 
 from slackwater.bench.frontend import percentile
 from slackwater.bench.measure import Failed, Measurements, OfQueries, learned, measure
-from slackwater.bench.trial import JobTrial, Setting
+from slackwater.bench.trial import JobTrial, Setting, TrialCost
 from slackwater.bench.workloads import WorkloadQuery
 from slackwater.errors import UserError
+from slackwater.job.file.price_basis import Basis
 
 if TYPE_CHECKING:
     from slackwater.spark.session import Session
@@ -30,7 +31,7 @@ WORST = 3
 
 @dataclass(frozen=True, slots=True)
 class MeasuredChoice:
-    """A query: seconds of executor CPU at the prices of the runs, by way, and which way the planner took."""
+    """A query: CPU seconds at the prices of the runs, by way, and which way the planner took."""
 
     query: str
     costs: Mapping[str, float]
@@ -40,8 +41,8 @@ class MeasuredChoice:
     equal: bool
     off: str
     """Where measurements and estimates of the incremental plan were furthest apart, in words."""
-    process: Mapping[str, float]
-    """The same in total CPU."""
+    other: Mapping[str, float]
+    """The same by the other basis: of executors where plans count everything, of everything where they do not."""
     text_off: float | None = None
     """What the query's text took, in parts of what it was expected to take."""
 
@@ -62,9 +63,9 @@ class MeasuredChoice:
         return self.regret <= CLOSE * self.costs[self.best]
 
     @property
-    def is_right_by_process(self) -> bool:
-        """Whether it was right, or close, by total CPU."""
-        return self.process[self.chosen] <= (1 + CLOSE) * min(self.process.values())
+    def is_right_by_other(self) -> bool:
+        """Whether it was right, or close, by the other basis."""
+        return self.other[self.chosen] <= (1 + CLOSE) * min(self.other.values())
 
     @property
     def is_a_choice(self) -> bool:
@@ -87,7 +88,7 @@ class MeasuredChoice:
         )
 
     def as_json(self) -> dict[str, object]:
-        row: dict[str, object] = {**asdict(self), "right_or_close_by_process": self.is_right_by_process, "error": None}
+        row: dict[str, object] = {**asdict(self), "right_or_close_by_other": self.is_right_by_other, "error": None}
         return {**row, "best": self.best, "regret_s": self.regret, "right": self.is_right, "close": self.is_close}
 
 
@@ -101,6 +102,7 @@ class ChoiceBenchmark(OfQueries):
     weights: tuple[float, ...]
     results: tuple[MeasuredChoice | Failed, ...]
     factors: Mapping[str, float]
+    basis: Basis = Basis.PROCESS
 
     @property
     def choices(self) -> tuple[MeasuredChoice, ...]:
@@ -115,8 +117,8 @@ class ChoiceBenchmark(OfQueries):
         return sum(each.is_close for each in self.choices)
 
     @property
-    def right_by_process(self) -> int:
-        return sum(each.is_right_by_process for each in self.choices)
+    def right_by_other(self) -> int:
+        return sum(each.is_right_by_other for each in self.choices)
 
     @property
     def regret(self) -> float:
@@ -149,6 +151,7 @@ class ChoiceBenchmark(OfQueries):
             "scale_factor": self.scale_factor,
             "arrivals": list(self.arrivals),
             "weights": list(self.weights),
+            "basis": self.basis.value,
             "prices": dict(self.factors),
             "queries": listed,
             "totals": {
@@ -157,7 +160,7 @@ class ChoiceBenchmark(OfQueries):
                 "choices": sum(each.is_a_choice for each in self.choices),
                 "right": self.right,
                 "right_or_close": self.close,
-                "right_or_close_by_process": self.right_by_process,
+                "right_or_close_by_other": self.right_by_other,
                 "regret_s": self.regret,
                 "best_s": self.best,
                 "equal": sum(each.equal for each in self.choices),
@@ -182,7 +185,7 @@ def choices_from_json(value: object) -> dict[str, MeasuredChoice]:
                     float(entry["promised"]),
                     bool(entry["equal"]),
                     entry["off"],
-                    _by_way(entry["process"]),
+                    _by_way(entry["other"]),
                     None if entry["text_off"] is None else float(entry["text_off"]),
                 )
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -207,27 +210,28 @@ def choose(
     auto = JobTrial(session, setting, query, directory / "auto", history).planned()
     weights = setting.timeline.weights
     batch = kept.batches[setting.timeline.last]
-    pairs = {FULL: (weights[-1] * batch.cpu_s, weights[-1] * batch.total_cpu_s)}
+    pairs = {FULL: _weighted((batch,), weights[-1:], setting.basis)}
     if kept.keeps:
-        pairs[INCREMENTAL] = _weighted(kept, weights)
+        pairs[INCREMENTAL] = _weighted(kept.runs, weights, setting.basis)
     equal, chosen = kept.equal, FULL
     if auto.plan.states:
         chosen = INCREMENTAL
     elif not auto.reasons:
         own = measure(session, setting, query, directory / "own", batch_first=batch_first, history=history)
-        pairs[REWRITTEN] = _weighted(own, weights)
+        pairs[REWRITTEN] = _weighted(own.runs, weights, setting.basis)
         equal, chosen = equal and own.equal, REWRITTEN
-    costs, process = ({way: pair[n] for way, pair in pairs.items()} for n in (0, 1))
+    costs, other = ({way: pair[n] for way, pair in pairs.items()} for n in (0, 1))
     expected = auto.as_text * kept.expected_batch_s if kept.expected_batch_s is not None else None
-    text_off = batch.cpu_s / expected if expected else None
+    text_off = setting.basis.counted(batch.cpu_s, batch.total_cpu_s) / expected if expected else None
     off = furthest_off(kept, expected)
-    return MeasuredChoice(query.name, costs, chosen, kept.promised / auto.as_text, equal, off, process, text_off)
+    return MeasuredChoice(query.name, costs, chosen, kept.promised / auto.as_text, equal, off, other, text_off)
 
 
-def _weighted(measured: Measurements, weights: Sequence[float]) -> tuple[float, float]:
-    """What all runs took of the executors and in total, at their prices."""
-    priced = list(zip(weights, measured.runs, strict=True))
-    return sum(w * cost.cpu_s for w, cost in priced), sum(w * cost.total_cpu_s for w, cost in priced)
+def _weighted(runs: Sequence[TrialCost], weights: Sequence[float], basis: Basis) -> tuple[float, float]:
+    """What some runs took at their prices: by what plans count, and by the other basis."""
+    priced = list(zip(weights, runs, strict=True))
+    executors, everything = sum(w * cost.cpu_s for w, cost in priced), sum(w * cost.total_cpu_s for w, cost in priced)
+    return (everything, executors) if basis is Basis.PROCESS else (executors, everything)
 
 
 def furthest_off(measured: Measurements, text: float | None) -> str:

@@ -19,7 +19,7 @@ from slackwater.bench.workloads.workload_sizes import promised_catalog, workload
 from slackwater.catalog.statistics import Statistics
 from slackwater.errors import UserError
 from slackwater.job.cycle.refresh_policy import is_by_text, options_for, why_not_early
-from slackwater.job.file.price_basis import BESIDE, Basis
+from slackwater.job.file.price_basis import Basis
 from slackwater.job.file.sections import Refresh
 from slackwater.physical.memory import USUAL, Memory
 from slackwater.physical.model import EngineCost
@@ -205,12 +205,13 @@ def measured_costs(value: object, basis: Basis) -> tuple[str, float, dict[str, M
 
     Costs are seconds of tasks, as estimates are; those of the whole process are divided by what it takes for each.
     """
-    kind, scale = (CostKind.EVERYTHING, BESIDE) if basis is Basis.PROCESS else (CostKind.EXECUTORS, 1.0)
+    kind = CostKind.EVERYTHING if basis is Basis.PROCESS else CostKind.EXECUTORS
     try:
         assert isinstance(value, dict)
         costs = {
             str(entry["query"]): MeasuredCost(
-                float(each["batch_s"]) / scale, Ratio(float(each["deadline"]), float(each["weighted"]))
+                basis.counted(float(each["batch_s"]), float(each["batch_s"])),
+                Ratio(float(each["deadline"]), float(each["weighted"])),
             )
             for entry in value["queries"]
             if entry.get("error") is None

@@ -14,8 +14,9 @@ from slackwater.bench.measure import Failed
 from slackwater.cli.bench_jobs import asked_for, failures, known_from, measured_in_turn, query_table, runs_jobs
 from slackwater.cli.bench_planning import prices
 from slackwater.cli.output import CommandOutput, plain
+from slackwater.job.file.price_basis import Basis
 from slackwater.json_text import Json
-from slackwater.physical.bill import EVEN, Item
+from slackwater.physical.bill import Item
 from slackwater.time.timeline import Timeline
 
 
@@ -38,12 +39,13 @@ class ChoiceReport:
         if not bench.choices:
             return Group(*failures(bench.failed))
         count = len(bench.choices)
+        other = "executor CPU" if bench.basis is Basis.PROCESS else "total CPU"
         verdict = (
             f"{bench.workload}, scale factor {bench.scale_factor:g}: the cheaper way in {bench.right} of {count} "
             f"({100 * bench.right / count:.1f} %), right or within {100 * CLOSE:.0f} % in {bench.close} "
             f"({100 * bench.close / count:.1f} %); regret {bench.regret:.2f} s, "
-            f"{100 * bench.regret / max(bench.best, 1e-6):.1f} % of {bench.best:.2f} s; by total CPU "
-            f"right or close in {bench.right_by_process}"
+            f"{100 * bench.regret / max(bench.best, 1e-6):.1f} % of {bench.best:.2f} s; by {other} "
+            f"right or close in {bench.right_by_other}"
         )
         lines = [Text(each.why()) for each in bench.worst]
         if bench.texts_off is not None:
@@ -78,17 +80,21 @@ def _cells(each: MeasuredChoice) -> tuple[str | Text, ...]:
 def choice(output: CommandOutput, /, weights: str | None, resume: bool, **given: object) -> None:
     """Measure how often the planner picks the cheaper way: each query refreshed incrementally and recomputed in full.
 
-    Costs are executor CPU at the prices of the runs. The exit code is 1 if a query fails or an answer differs.
+    Costs are CPU seconds at the prices of the runs, of what plans count (`--basis`). The exit code is 1 if a query
+    fails or an answer differs.
     """
     asked = asked_for(given)
     shares = asked.pattern.shares
     timeline = Timeline.of(asked.times, prices(weights, len(shares)), "final")
-    factors = asked.prices.factors if asked.prices is not None else EVEN
+    basis = Basis(asked.basis)
+    factors = asked.prices.factors_by(basis) if asked.prices is not None else basis.built_in
 
     def report(results: Sequence[MeasuredChoice | Failed]) -> ChoiceReport:
         by_item = {item.value: factors[item] for item in Item}
         return ChoiceReport(
-            ChoiceBenchmark(asked.workload_name, asked.scale_factor, shares, timeline.weights, tuple(results), by_item)
+            ChoiceBenchmark(
+                asked.workload_name, asked.scale_factor, shares, timeline.weights, tuple(results), by_item, basis
+            )
         )
 
     past = known_from(asked.json_file, choices_from_json) if resume else {}

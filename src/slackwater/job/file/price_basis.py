@@ -35,6 +35,10 @@ class Basis(StrEnum):
         """The factors without any observation."""
         return replace(EVEN, fixed=OF_PROCESS) if self is Basis.PROCESS else EVEN
 
+    def counted(self, executors_s: float, everything_s: float) -> float:
+        """What was measured, in the seconds of tasks in which plans count."""
+        return everything_s / BESIDE if self is Basis.PROCESS else executors_s
+
     @property
     def driver(self) -> float:
         """The price of a second of the driver, in seconds of executors."""
