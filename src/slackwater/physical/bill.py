@@ -6,7 +6,7 @@ The same shape holds factors: by how much an item costs more or less on some clu
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -51,7 +51,7 @@ class Bill:
         return amount
 
     def __iter__(self) -> Iterator[float]:
-        return iter(astuple(self))
+        return iter((self.compute, self.read, self.write, self.shuffle, self.broadcast, self.fixed))
 
     def __add__(self, other: Bill) -> Bill:
         return Bill(*(one + two for one, two in zip(self, other, strict=True)))
