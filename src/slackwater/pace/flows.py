@@ -79,6 +79,16 @@ def unmatched(flow: Flow, probability: float, others: float) -> Flow:
 
 
 def no_longer_unmatched(flow: Flow, probability: float, outer: float, others: float) -> Flow:
-    """The outer side's rows that changes of the other side match for the first time, or leave without a match."""
-    first = outer * probability * (1 - probability) ** others
-    return Flow((flow.deletes + flow.updates) * first, 0.0, (flow.inserts + flow.updates) * first)
+    """The outer side's rows that changes of the other side match for the first time, or leave without a match.
+
+    The thesis counts row by row: one insert is the first match of outer · p · (1 − p)^others rows. Here this is summed
+    over all rows of the flow, of which each finds fewer rows without a match than the one before.
+    """
+
+    def alone(count: float) -> float:
+        share: float = (1 - probability) ** max(count, 0.0)
+        return outer * share
+
+    matched_first = alone(others) - alone(others + flow.inserts + flow.updates)
+    left_alone = alone(others - flow.deletes - flow.updates) - alone(others)
+    return Flow(left_alone, 0.0, matched_first)
