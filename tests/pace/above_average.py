@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from slackwater.pace.paces import Part
+from slackwater.pace.paces import DataflowPart
 
 CUSTOMERS = 100
 A, B, C = range(3)
@@ -20,8 +20,8 @@ class AboveAverage:
     """The three paths of the query."""
 
     @property
-    def parts(self) -> Sequence[Part]:
-        return (Part("A"), Part("B", (A,)), Part("C"))
+    def parts(self) -> Sequence[DataflowPart]:
+        return (DataflowPart("A"), DataflowPart("B", (A,)), DataflowPart("C"))
 
     def begin(self) -> AboveAverageDay:
         return AboveAverageDay()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from slackwater.pace.paces import Part, batch, every, highest, is_due, is_valid, last_tick, lowest, ticks
+from slackwater.pace.paces import DataflowPart, batch, every, highest, is_due, is_valid, last_tick, lowest, ticks
 
-CHAIN = (Part("A"), Part("B", (0,)), Part("C"))
+CHAIN = (DataflowPart("A"), DataflowPart("B", (0,)), DataflowPart("C"))
 
 
 def test_the_ticks_of_a_pace() -> None:

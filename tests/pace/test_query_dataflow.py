@@ -11,8 +11,8 @@ from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.catalog.statistics import Arrival, TableStatistics
 from slackwater.catalog.table import Catalog, table
 from slackwater.pace.greedy import OURS, greedy_paces
-from slackwater.pace.paces import MOST, Paces, Part, batch, ticks
-from slackwater.pace.parts import parts_of
+from slackwater.pace.paces import MOST, DataflowPart, Paces, batch, ticks
+from slackwater.pace.paths import paths_of
 from slackwater.pace.query_dataflow import QueryDataflow
 from slackwater.pace.simulation import simulate_paces
 from slackwater.physical.model import EngineCost
@@ -41,8 +41,8 @@ def _dataflow(sql: str) -> QueryDataflow:
     return QueryDataflow(_bound(sql), ROWS, EngineCost())
 
 
-def _parts(sql: str) -> list[Part]:
-    return [each.part for each in parts_of(_bound(sql).relation)]
+def _parts(sql: str) -> list[DataflowPart]:
+    return [each.part for each in paths_of(_bound(sql).relation)]
 
 
 def test_the_paths_of_figure_3_2() -> None:

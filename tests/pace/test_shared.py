@@ -9,7 +9,7 @@ import pytest
 from tests.pace.above_average import AboveAverage
 
 from slackwater.pace.greedy import OURS, greedy_paces
-from slackwater.pace.paces import Part
+from slackwater.pace.paces import DataflowPart
 from slackwater.pace.shared import ServedQuery, benefit, greedy_shared_paces
 from slackwater.pace.simulation import incrementability
 from slackwater.pace.split import LocalProblem, Queries, clustered
@@ -31,8 +31,8 @@ class _Sums:
     """A shared scan of 100 rows that two queries read: what a run costs is its rows, and 5."""
 
     @property
-    def parts(self) -> Sequence[Part]:
-        return (Part("shared"), Part("strict", (0,)), Part("lazy", (0,)))
+    def parts(self) -> Sequence[DataflowPart]:
+        return (DataflowPart("shared"), DataflowPart("strict", (0,)), DataflowPart("lazy", (0,)))
 
     def begin(self) -> _Day:
         return _Day()

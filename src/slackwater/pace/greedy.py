@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from slackwater.pace.paces import MOST, Paces, Part, batch, every, highest, with_pace
+from slackwater.pace.paces import MOST, DataflowPart, Paces, batch, every, highest, with_pace
 from slackwater.pace.simulation import Dataflow, PaceWork, incrementability, simulate_paces
 
 
@@ -24,7 +24,7 @@ class Moves:
     jumps: tuple[int, ...] = (1,)
     together: bool = False
 
-    def of(self, parts: Sequence[Part], paces: Paces, most: int) -> Iterator[Paces]:
+    def of(self, parts: Sequence[DataflowPart], paces: Paces, most: int) -> Iterator[Paces]:
         """The configurations that one step leads to; no part runs more often than one that it reads."""
         for part, pace in enumerate(paces):
             limit = most if self.together else highest(parts, paces, part, most)
@@ -33,7 +33,7 @@ class Moves:
                     yield _raised(parts, paces, part, pace + jump)
 
 
-def _raised(parts: Sequence[Part], paces: Paces, part: int, pace: int) -> Paces:
+def _raised(parts: Sequence[DataflowPart], paces: Paces, part: int, pace: int) -> Paces:
     """A configuration with a higher pace of a part, and of whatever it reads where that would be lower."""
     new = with_pace(paces, part, pace)
     for child in parts[part].children:

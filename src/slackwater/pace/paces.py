@@ -18,7 +18,7 @@ Paces: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DataflowPart:
     """A part of a dataflow that runs as a whole; `children` are the positions of the parts whose output it reads."""
 
     name: str
@@ -41,22 +41,22 @@ def last_tick(pace: int, tick: int, most: int = MOST) -> int:
     return -(-number * most // pace)
 
 
-def batch(parts: Sequence[Part]) -> Paces:
+def batch(parts: Sequence[DataflowPart]) -> Paces:
     """Everything runs once, at the end."""
     return (1,) * len(parts)
 
 
-def is_valid(parts: Sequence[Part], paces: Paces) -> bool:
+def is_valid(parts: Sequence[DataflowPart], paces: Paces) -> bool:
     """Whether no part runs more often than one whose output it reads: it would find nothing new."""
     return all(paces[i] <= paces[child] for i, part in enumerate(parts) for child in part.children)
 
 
-def highest(parts: Sequence[Part], paces: Paces, part: int, most: int = MOST) -> int:
+def highest(parts: Sequence[DataflowPart], paces: Paces, part: int, most: int = MOST) -> int:
     """The highest pace that a part can have beside the others."""
     return min((paces[child] for child in parts[part].children), default=most)
 
 
-def lowest(parts: Sequence[Part], paces: Paces, part: int) -> int:
+def lowest(parts: Sequence[DataflowPart], paces: Paces, part: int) -> int:
     """The lowest pace that a part can have beside the others."""
     return max((paces[i] for i, reader in enumerate(parts) if part in reader.children), default=1)
 
@@ -65,7 +65,7 @@ def with_pace(paces: Paces, part: int, pace: int) -> Paces:
     return (*paces[:part], pace, *paces[part + 1 :])
 
 
-def every(parts: Sequence[Part], most: int) -> Iterator[Paces]:
+def every(parts: Sequence[DataflowPart], most: int) -> Iterator[Paces]:
     """All valid configurations up to a pace; as many as `most` to the power of the number of parts."""
 
     def extended(paces: Paces) -> Iterator[Paces]:

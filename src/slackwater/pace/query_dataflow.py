@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from slackwater.algebra.relation import Aggregate, Filter, Join, JoinKind, Limit, Project, Query, Relation, Scan
+from slackwater.algebra.relation import Aggregate, Join, JoinKind, Limit, Query, Relation, Scan
 from slackwater.catalog.statistics import Statistics
 from slackwater.pace.flows import (
     Flow,
@@ -25,11 +25,11 @@ from slackwater.pace.flows import (
     sorted_again,
     unmatched,
 )
-from slackwater.pace.paces import Part
-from slackwater.pace.parts import QueryPart, is_blocking, parts_of
-from slackwater.physical.machine import row_cost
+from slackwater.pace.paces import DataflowPart
+from slackwater.pace.paths import QueryPath, is_blocking, paths_of
 from slackwater.physical.model import EngineCost
 from slackwater.plan.seed import seeded_memo
+from slackwater.rows.estimate import Estimate
 from slackwater.rows.sizes import Sizes
 from slackwater.rows.width import row_width
 
@@ -49,12 +49,12 @@ class QueryDataflow:
         self._rows: dict[int, float] = {}
 
     @cached_property
-    def query_parts(self) -> tuple[QueryPart, ...]:
-        return parts_of(self.relation)
+    def query_paths(self) -> tuple[QueryPath, ...]:
+        return paths_of(self.relation)
 
     @property
-    def parts(self) -> Sequence[Part]:
-        return [each.part for each in self.query_parts]
+    def parts(self) -> Sequence[DataflowPart]:
+        return [each.part for each in self.query_paths]
 
     def begin(self) -> QueryDay:
         return QueryDay(self)
@@ -78,7 +78,7 @@ class QueryDataflow:
     @cached_property
     def moving(self) -> frozenset[int]:
         """The operators below which anything changes, by `id`."""
-        nodes = (node for part in self.query_parts for node in (part.start, *(op for op, _ in part.through)))
+        nodes = (node for part in self.query_paths for node in (part.start, *(op for op, _ in part.through)))
         return frozenset(map(id, nodes))
 
 
@@ -96,17 +96,17 @@ class QueryDay:
 
     def __init__(self, flow: QueryDataflow) -> None:
         self._flow = flow
-        self._ticks = [0] * len(flow.query_parts)
+        self._ticks = [0] * len(flow.query_paths)
         self.delivered = 0.0
         """The rows of the answer so far."""
         self._held: dict[int, _Held] = {}
         self._readers: dict[int, list[int]] = {}
-        for number, part in enumerate(flow.query_parts):
+        for number, part in enumerate(flow.query_paths):
             if is_blocking(part.start):
                 self._readers.setdefault(id(part.start), []).append(number)
 
     def flush(self, part: int, tick: int, most: int) -> float:
-        piece = self._flow.query_parts[part]
+        piece = self._flow.query_paths[part]
         flow, cost = self._new(part, piece.start, tick, most)
         for node, side in piece.through:
             flow, more = self._passed(node, side, flow)
@@ -145,9 +145,7 @@ class QueryDay:
         held.rows[0] = max(0.0, held.rows[0] + flow.growth)
         for reader in self._readers[id(end)]:
             held.unseen[reader] = added(held.unseen.get(reader, NO_ROWS), flow)
-        rates = self._flow.model.rates
-        each = row_cost(end, rates) if isinstance(end, Aggregate) else rates.shuffle + rates.write
-        return each * flow.changes
+        return self._effort(end, flow.changes, 0.0) + self._flow.model.rates.shuffle * flow.changes
 
     def _delivered(self, flow: Flow) -> float:
         self.delivered += flow.growth
@@ -164,19 +162,16 @@ class QueryDay:
     # --- operators that pass rows on ---------------------------------------------------------------------------------
 
     def _passed(self, node: Relation, side: int, flow: Flow) -> tuple[Flow, float]:
-        rates = self._flow.model.rates
-        match node:
-            case Join():
-                return self._joined(node, side, flow)
-            case Filter():
-                share = min(1.0, self._flow.rows(node) / max(self._flow.rows(node.input), 1.0))
-                return SelectivityMatrix.of(share).of_flow(flow), row_cost(node, rates) * flow.changes
-            case Project():
-                return flow, row_cost(node, rates) * flow.changes
-            case _:
-                came = sum(map(self._flow.rows, node.inputs))
-                out = scaled(flow, self._flow.rows(node) / max(came, 1.0))
-                return out, rates.emit * out.changes
+        if isinstance(node, Join):
+            return self._joined(node, side, flow)
+        share = self._flow.rows(node) / max(sum(map(self._flow.rows, node.inputs)), 1.0)
+        out = SelectivityMatrix.of(share).of_flow(flow) if share < 1.0 else scaled(flow, share)
+        return out, self._effort(node, flow.changes, out.changes)
+
+    def _effort(self, node: Relation, came: float, out: float) -> float:
+        """What an operator takes for so many rows, by the rates of the machine."""
+        work = self._flow.model.on_rows(node, lambda relation: Estimate(out if relation is node else came))
+        return work.used.cpu
 
     def _joined(self, join: Join, side: int, flow: Flow) -> tuple[Flow, float]:
         """New rows of one side meet the rows of the other side that are held, which are read again."""

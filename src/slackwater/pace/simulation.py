@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Protocol
 
-from slackwater.pace.paces import MOST, Paces, Part, ticks
+from slackwater.pace.paces import MOST, DataflowPart, Paces, ticks
 
 
 class Flushing(Protocol):
@@ -26,7 +26,7 @@ class Dataflow(Protocol):
     """Parts, children before the parts that read them, and what their runs cost."""
 
     @property
-    def parts(self) -> Sequence[Part]: ...
+    def parts(self) -> Sequence[DataflowPart]: ...
 
     def begin(self) -> Flushing: ...
 

@@ -10,28 +10,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from slackwater.algebra.relation import Aggregate, Limit, Relation, Scan, Window
-from slackwater.pace.paces import Part
+from slackwater.pace.paces import DataflowPart
 
 Through = tuple[tuple[Relation, int], ...]
 """The operators that rows pass on their way up, each with the input by which they enter it."""
 
 
 @dataclass(frozen=True, slots=True)
-class QueryPart:
+class QueryPath:
     """A piece of a query: from an input or a blocking operator, through others, to the next one or to the answer."""
 
     start: Relation
     through: Through
     end: Relation | None
     """The blocking operator that takes the rows in; None for the answer."""
-    part: Part
+    part: DataflowPart
 
 
 def is_blocking(relation: Relation) -> bool:
     return isinstance(relation, (Aggregate, Window, Limit))
 
 
-def parts_of(relation: Relation) -> tuple[QueryPart, ...]:
+def paths_of(relation: Relation) -> tuple[QueryPath, ...]:
     """All parts of a query, children first. An input that never changes begins none."""
     found = _Parts()
     found.add(relation, None)
@@ -40,7 +40,7 @@ def parts_of(relation: Relation) -> tuple[QueryPart, ...]:
 
 class _Parts:
     def __init__(self) -> None:
-        self.parts: list[QueryPart] = []
+        self.parts: list[QueryPath] = []
         self._into: dict[int, tuple[int, ...]] = {}
         """The parts that end at a blocking operator, by its `id`."""
 
@@ -58,7 +58,7 @@ class _Parts:
             added.append(len(self.parts))
             name = start.table.name if isinstance(start, Scan) else type(start).__name__.lower()
             to = "answer" if end is None else type(end).__name__.lower()
-            self.parts.append(QueryPart(start, through, end, Part(f"{name} → {to}", children)))
+            self.parts.append(QueryPath(start, through, end, DataflowPart(f"{name} → {to}", children)))
         return tuple(added)
 
 
