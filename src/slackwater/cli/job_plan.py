@@ -142,9 +142,15 @@ def explain_job(path: Path | None, asked: ExplainOptions) -> JobExplanation:
 
 def _why_not(job: Job, planned: Planned, asked: ExplainOptions) -> WhyNot | None:
     """Why a job does no more early; None where it was not taken apart at all, which has a reason of its own."""
+    problem = problem_of(job, planned)
+    return explained_why_not(problem, FileKind.JOB, asked) if problem is not None else None
+
+
+def problem_of(job: Job, planned: Planned) -> PlannedProblem | None:
+    """What the planner was given and what it made of it; None if no query could be taken apart."""
     if planned.planning is None:
         return None
-    problem = PlannedProblem(
+    return PlannedProblem(
         planned.queries,
         planned.statistics,
         job.config.timeline,
@@ -152,7 +158,6 @@ def _why_not(job: Job, planned: Planned, asked: ExplainOptions) -> WhyNot | None
         planned.planning,
         needed(job.config.refresh, planned.as_text),
     )
-    return explained_why_not(problem, FileKind.JOB, asked)
 
 
 def explained_why_not(problem: PlannedProblem, kind: FileKind, asked: ExplainOptions) -> WhyNot | None:
