@@ -26,6 +26,7 @@ from slackwater.bench.workloads.workload_sizes import workload_statistics
 from slackwater.compile.step_text import step_sql
 from slackwater.errors import InternalError, UserError
 from slackwater.physical.flat_models import RowsCost
+from slackwater.physical.memory import Memory
 from slackwater.physical.unit import Unit
 from slackwater.plan.codec import FORMAT, VERSION, plan_from_json, plan_to_json, plan_to_value
 from slackwater.plan.options import Options
@@ -107,6 +108,12 @@ def test_a_plan_of_a_cycle_that_began_earlier_is_read() -> None:
 def test_a_plan_from_before_costs_had_a_unit_is_read() -> None:
     without = {name: value for name, value in json.loads(example()).items() if name != "unit"}
     assert plan_from_json(json.dumps(without)).unit is Unit.CPU
+
+
+def test_a_plan_says_for_which_memory_it_was_made_unless_it_is_the_usual_one() -> None:
+    usual = of_workload("tpch", 6)
+    assert "memory" not in plan_to_value(usual)
+    check(replace(usual, memory=Memory(broadcast_rows=10.0, copies=3.0)))
 
 
 def test_a_relation_of_the_memo_is_not_written() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from tests.job.cycle.test_replan import day
@@ -13,6 +14,7 @@ from tests.job.room import Arrival, Heard, Room, expected
 
 from slackwater.job.job import Job
 from slackwater.job.store.cycle_record import CycleRecord
+from slackwater.physical.memory import Memory
 
 USED_AGAIN = "the plan of cycle {} is used again: about the same rows are expected"
 
@@ -135,3 +137,17 @@ def test_a_query_about_the_moment_is_planned_each_day(tmp_path: Path) -> None:
         assert cycle is not None
         assert cycle.record().pinned
         assert cycle.record().planned_in is None
+
+
+def test_a_session_with_other_memory_plans_for_itself(tmp_path: Path) -> None:
+    with living(tmp_path) as (room, job):
+        live(room, job)
+        live(room, job)
+        small = Memory(broadcast_rows=1.0)
+        with patch("slackwater.job.cycle.query_analysis.memory_of", lambda _: small):
+            record, notes = live(room, job)
+        assert record.planned_in is None
+        assert USED_AGAIN.format(2) not in notes
+        cycle = job.store.current()
+        assert cycle is not None
+        assert cycle.plan().memory == small
