@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from hashlib import blake2s
 
 from slackwater.algebra import types as t
+from slackwater.algebra.cases import branches_of
 from slackwater.algebra.functions import AVERAGE_OF
+from slackwater.algebra.nullability import never_null
 from slackwater.algebra.once import once_for_each
 from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Project, Relation
 from slackwater.algebra.scalar import (
@@ -28,6 +30,7 @@ from slackwater.algebra.scalar import (
     call,
     case_when,
     cast,
+    conjunction,
     difference,
     greater,
     is_not_null,
@@ -166,6 +169,15 @@ def partials_of(aggregate: Aggregate, *, signed: bool, deletes: bool = False) ->
     return Partials(aggregate.keys, tuple(maker.parts.values()), tuple(finals), rows)
 
 
+def _has_value(value: Scalar) -> Scalar:
+    """The test that a value is not NULL; of `CASE WHEN p THEN x END`, that p holds and x is not NULL."""
+    match branches_of(value):
+        case [(condition, inner), (_, otherwise)] if otherwise == NULL:
+            return conjunction([condition] if never_null(inner, frozenset()) else [condition, _has_value(inner)])
+        case _:
+            return is_not_null(value)
+
+
 class _Maker:
     """Collects the distinct partial columns that some calls need."""
 
@@ -185,7 +197,7 @@ class _Maker:
     def count(self, value: Scalar | None) -> Column:
         if value is None:
             return self._part("sum", None, "row_count", t.BIGINT)
-        one = case_when(is_not_null(value), literal(1), literal(0))
+        one = case_when(_has_value(value), literal(1), literal(0))
         return self._part("sum", one, "value_count", t.BIGINT)
 
     def call(self, measure: AggregateCall) -> Scalar | None:

@@ -6,7 +6,7 @@ exists on its side.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from slackwater.algebra import types as t
@@ -15,6 +15,7 @@ from slackwater.algebra.predicates import column_equality
 from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Join, JoinKind, Project, Relation
 from slackwater.algebra.scalar import (
     NULL,
+    TRUE,
     Scalar,
     case_when,
     conjunction,
@@ -37,9 +38,11 @@ from slackwater.rules.rewrite.shapes import (
     inner_joins,
     joined,
     leaf_rows,
+    one_row,
     present,
     same_rows,
 )
+from slackwater.time.forms import leaf_of
 
 
 @dataclass(frozen=True)
@@ -92,25 +95,28 @@ def _pairs(one: Side, other: Side, joins: InnerJoins) -> bool:
     return True
 
 
-def _merged(one: Side, other: Side) -> tuple[Aggregate, MergedSide, MergedSide] | None:
-    """One aggregate that computes both."""
-    sides = (one, other)
+def _merged(sides: Sequence[Side]) -> tuple[Aggregate, list[MergedSide]] | None:
+    """One aggregate that computes several, by the same keys or all without any."""
+    first = sides[0]
     base = max((side.input.rows for side in sides), key=lambda rows: len(rows.columns))
-    common = one.input.tests & other.input.tests
+    common = frozenset[Scalar].intersection(*(side.input.tests for side in sides))
     own = [all_true(sorted(side.input.tests - common, key=lambda p: p.text)) for side in sides]
     read = {c for side in sides for c in side.input.names.values()}
     read |= {c for side in sides for part in side.input.tests for c in part.columns}
     measures = [measure for side in sides for _, measure in side.group.aggregate.calls]
     if not set(base.columns) >= read or not all(measure.is_simple for measure in measures):
         return None
-    names = {c: derived(c, f"together {one.group.aggregate.columns[-1].id}") for c in sorted(read, key=lambda c: c.id)}
+    names = {
+        c: derived(c, f"together {first.group.aggregate.columns[-1].id}") for c in sorted(read, key=lambda c: c.id)
+    }
     asked = [part.rename(names) for part in sorted(common, key=lambda p: p.text)]
     tests = [None if part is None else part.rename(names) for part in own]
     if all(tests):
         asked.append(disjunction(part for part in tests if part is not None))
     below: Relation = Project(base, tuple((name, reference(c)) for c, name in names.items()))
     rows = Filter(below, conjunction(asked)) if asked else below
-    keys = tuple(names[key] for key in one.keys)
+    keys = tuple(names[key] for key in first.keys)
+    seed = keys[0] if keys else first.group.aggregate.columns[-1]
     calls: dict[Column, AggregateCall] = {}
     merged: list[MergedSide] = []
     for number, (side, test) in enumerate(zip(sides, tests, strict=True)):
@@ -118,16 +124,16 @@ def _merged(one: Side, other: Side) -> tuple[Aggregate, MergedSide, MergedSide] 
         inside = {name: names[c] for name, c in side.input.names.items()}
         for column, measure in side.group.aggregate.calls:
             mine = measure.map(lambda s, inside=inside: s.rename(inside))  # type: ignore[misc]
-            name = derived(column, f"{number} together {keys[0].id}")
+            name = derived(column, f"{number} together {seed.id}")
             calls[name] = replace(mine, filter=all_true(p for p in (test, mine.filter) if p is not None))
             values[column] = reference(name)
         there: tuple[Scalar, ...] = ()
-        if test is not None:
+        if keys and test is not None:
             count = replace(derived(keys[0], f"rows of {number} {test.text}", t.BIGINT), name="row_count")
             calls[count] = AggregateCall("count", (), t.BIGINT, filter=test)
             there = (greater(reference(count), literal(0)),)
         merged.append(MergedSide(side.group, values, there))
-    return Aggregate(rows, keys, tuple(calls.items())), merged[0], merged[1]
+    return Aggregate(rows, keys, tuple(calls.items())), merged
 
 
 @rewrites(Join)
@@ -143,10 +149,10 @@ def aggregates_of_the_same_rows(_: Match, node: Join) -> Iterator[Relation]:
         for other_leaf, other in sides[position + 1 :]:
             if one is None or other is None or not _pairs(one, other, joins):
                 continue
-            both = _merged(one, other)
+            both = _merged((one, other))
             if both is None:
                 continue
-            rows, ours, theirs = both
+            rows, (ours, theirs) = both
             values = ours.meanings | theirs.meanings
             asked = [part.substitute(values) for part in joins.conditions]
             asked += [*ours.having, *theirs.having, *ours.there, *theirs.there]
@@ -174,16 +180,67 @@ def padded_aggregate_of_the_same_rows(_: Match, node: Join) -> Iterator[Relation
         return
     for leaf in joins.leaves:
         one = _side(leaf)
-        both = _merged(one, other) if one is not None and _pairs(one, other, wide) else None
+        both = _merged((one, other)) if one is not None and _pairs(one, other, wide) else None
         if both is None:
             continue
-        rows, ours, theirs = both
+        rows, (ours, theirs) = both
         values = ours.meanings
         parts = [*(part.substitute(values) for part in joins.conditions), *ours.having, *ours.there]
         others = [it for it in joins.leaves if it is not leaf]
         whole = joined((*others, rows), _without_truisms(parts, rows))
         values |= {column: _or_null(value, rows, column, theirs) for column, value in theirs.meanings.items()}
         yield Project(whole, tuple((c, values.get(c, reference(c))) for c in node.columns))
+
+
+@rewrites(Join)
+def totals_of_the_same_rows(match: Match, node: Join) -> Iterator[Relation]:
+    """L × γ(σp R; f) × γ(σq R; g)  =  L × γ(σ(p∨q) R; f if p, g if q)
+
+    Aggregates without keys have one row each, whatever they read, so they may be computed in one pass: as many as read
+    the same rows. Sub-queries that are single values are written so. Not for calls over distinct values.
+    """
+    if _is_read_by_a_chain(match):
+        return
+    sides = [(join, Side(group, leaf_rows(group.aggregate.input))) for join, group in _chain(node)]
+    while len(sides) > 1:
+        first = sides[-1][1].input.rows
+        same = [(join, side) for join, side in reversed(sides) if same_rows(first, side.input.rows)]
+        sides = [pair for pair in sides if pair not in same]
+        both = _merged([side for _, side in same]) if len(same) > 1 else None
+        if both is None:
+            continue
+        rows, merged = both
+        values = {column: value for side in merged for column, value in side.meanings.items()}
+        whole = _joined_once(node, [join for join, _ in same], rows)
+        yield Project(whole, tuple((c, values.get(c, reference(c))) for c in node.columns))
+
+
+def _chain(node: Relation) -> Iterator[tuple[Join, Grouped]]:
+    """Joins with aggregates of one row each, one after the other, from the top."""
+    while isinstance(node, Join) and node.kind in (JoinKind.INNER, JoinKind.LEFT) and node.condition == TRUE:
+        group = one_row(node.right)
+        if group is not None:
+            yield node, group
+        node = node.left
+
+
+def _is_read_by_a_chain(match: Match) -> bool:
+    """Whether a join on top of this one sees all that this one sees."""
+    for _, reader in match.memo.readers(match.group):
+        if isinstance(reader, Join) and leaf_of(reader.left).group == match.group:
+            above = replace(reader, right=match.memo.written(reader.right))
+            if next(_chain(above), (None, None))[0] is above:
+                return True
+    return False
+
+
+def _joined_once(tree: Relation, joins: Sequence[Join], rows: Relation) -> Relation:
+    """A chain of joins without some of them, the lowest of which joins other rows instead."""
+    assert isinstance(tree, Join)
+    if tree is joins[0]:
+        return replace(tree, right=rows)
+    left = _joined_once(tree.left, joins, rows)
+    return left if any(tree is join for join in joins) else replace(tree, left=left)
 
 
 def _or_null(value: Scalar, rows: Aggregate, column: Column, side: MergedSide) -> Scalar:

@@ -127,6 +127,17 @@ class Grouped:
 
 def grouped(relation: Relation) -> Grouped | None:
     """The aggregate with keys below a relation's filters and projections."""
+    found = _aggregated(relation)
+    return found if found is not None and found.aggregate.keys else None
+
+
+def one_row(relation: Relation) -> Grouped | None:
+    """The aggregate without keys below a relation's projections: it has one row, whatever its input has."""
+    found = _aggregated(relation)
+    return found if found is not None and not found.aggregate.keys and not found.having else None
+
+
+def _aggregated(relation: Relation) -> Grouped | None:
     meanings = {column: reference(column) for column in relation.columns}
     having: list[Scalar] = []
     while isinstance(relation, (Project, Filter)):
@@ -137,7 +148,7 @@ def grouped(relation: Relation) -> Grouped | None:
             meanings = {column: scalar.substitute(definitions) for column, scalar in meanings.items()}
             having = [part.substitute(definitions) for part in having]
         relation = relation.input
-    if not isinstance(relation, Aggregate) or not relation.keys or not relation.calls:
+    if not isinstance(relation, Aggregate) or not relation.calls:
         return None
     if not all(scalar.may_move for scalar in (*meanings.values(), *having)):
         return None
