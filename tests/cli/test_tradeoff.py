@@ -67,6 +67,7 @@ def test_the_number_of_points_can_be_limited(capsys: pytest.CaptureFixture[str])
     [
         (["--pick", "0"], "is no part of batch"),
         (["--objective", "last-first"], "a curve of `--objective last-first`"),
+        (["--deliver", "run 1"], "the last run delivers nothing"),
     ],
 )
 def test_what_has_no_curve_is_refused(more: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

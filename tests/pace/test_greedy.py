@@ -51,10 +51,10 @@ def test_what_is_saved_for_nothing_is_infinite_and_what_is_lost_never_pays(
 
 
 def test_greedy_finds_what_brute_force_finds() -> None:
-    found, best = greedy_paces(QUERY, 0.5), cheapest_paces(QUERY, 0.5, 6)
-    assert (found.paces, found.work.total, found.work.final, found.is_met) == ((5, 1, 4), 301, 146, True)
+    paced, best = greedy_paces(QUERY, 0.5), cheapest_paces(QUERY, 0.5, 6)
+    assert (paced.paces, paced.work.total, paced.work.final, paced.is_met) == ((5, 1, 4), 301, 146, True)
     assert best.is_met
-    assert best.work.total == found.work.total
+    assert best.work.total == paced.work.total
 
 
 def test_no_uniform_pace_meets_the_goal() -> None:
@@ -71,10 +71,10 @@ def test_a_goal_that_batch_meets_is_batch() -> None:
 
 
 def test_a_goal_that_nothing_meets_ends_where_nothing_saves_any_more() -> None:
-    found = greedy_paces(QUERY, 0.0)
-    assert not found.is_met
-    assert found.paces[1] == 1, "the average itself is not worth more runs"
-    assert found.work.final < 0.5 * 301
+    paced = greedy_paces(QUERY, 0.0)
+    assert not paced.is_met
+    assert paced.paces[1] == 1, "the average itself is not worth more runs"
+    assert paced.work.final < 0.5 * 301
 
 
 @pytest.mark.parametrize("most", [3, 4, 5])

@@ -76,18 +76,18 @@ def test_batch_does_all_at_the_end() -> None:
 def test_a_sum_pays_and_its_price_is_little_more_work() -> None:
     flow = _dataflow("SELECT nation, sum(price) FROM customer JOIN orders ON customer = customer.id GROUP BY nation")
     lazy = simulate_paces(flow, batch(flow.parts))
-    found = greedy_paces(flow, 0.5, moves=OURS)
-    assert found.is_met
-    assert found.work.total < 2 * lazy.total
+    paced = greedy_paces(flow, 0.5, moves=OURS)
+    assert paced.is_met
+    assert paced.work.total < 2 * lazy.total
 
 
 def test_what_is_taken_back_again_and_again_does_not_pay() -> None:
     """Every new row of customers may change the average, and then all customers are compared again."""
     flow = _dataflow("SELECT id FROM customer WHERE bal > (SELECT avg(bal) FROM customer)")
     names = [part.name for part in flow.parts]
-    found = greedy_paces(flow, 0.3)
-    assert found.paces[names.index("aggregate → answer")] <= 2
-    assert found.paces[names.index("customer → aggregate")] > 1
+    paced = greedy_paces(flow, 0.3)
+    assert paced.paces[names.index("aggregate → answer")] <= 2
+    assert paced.paces[names.index("customer → aggregate")] > 1
 
 
 def _delivered(flow: QueryDataflow, paces: Paces) -> float:
@@ -121,6 +121,6 @@ def test_every_query_of_tpch_has_parts_that_can_be_paced(number: int) -> None:
     statistics = workload_statistics(work, 1.0, parse_pattern("60/20/20", work.tables))
     flow = QueryDataflow(query, statistics, EngineCost())
     lazy = simulate_paces(flow, batch(flow.parts))
-    found = greedy_paces(flow, 0.5, most=10, moves=OURS)
+    paced = greedy_paces(flow, 0.5, most=10, moves=OURS)
     assert lazy.total == pytest.approx(lazy.final)
-    assert found.work.final <= lazy.final
+    assert paced.work.final <= lazy.final

@@ -50,22 +50,22 @@ class _Day:
 
 def test_parts_that_serve_only_a_query_without_haste_stay_lazy() -> None:
     queries = {"strict": ServedQuery(frozenset((0, 1)), 60.0), "lazy": ServedQuery(frozenset((0, 2)), 1000.0)}
-    found = greedy_shared_paces(_Sums(), queries, moves=OURS)
-    assert found.is_met
-    assert found.paces == (4, 4, 1)
+    paced = greedy_shared_paces(_Sums(), queries, moves=OURS)
+    assert paced.is_met
+    assert paced.paces == (4, 4, 1)
 
 
 def test_parts_that_are_raised_one_by_one_may_be_in_the_way_of_each_other() -> None:
     """At pace 4 the shared part runs at 50 and 75; a reader of pace 3 runs at 67 and finds only half of the rows."""
     queries = {"strict": ServedQuery(frozenset((0, 1)), 60.0)}
-    found = greedy_shared_paces(_Sums(), queries)
-    assert (found.paces, found.is_met) == ((3, 3, 1), False)
+    paced = greedy_shared_paces(_Sums(), queries)
+    assert (paced.paces, paced.is_met) == ((3, 3, 1), False)
 
 
 def test_goals_that_cannot_be_met_end_the_search() -> None:
-    found = greedy_shared_paces(_Sums(), {"q": ServedQuery(frozenset((0, 1)), 1.0)}, most=10)
-    assert not found.is_met
-    assert found.paces[2] == 1
+    paced = greedy_shared_paces(_Sums(), {"q": ServedQuery(frozenset((0, 1)), 1.0)}, most=10)
+    assert not paced.is_met
+    assert paced.paces[2] == 1
 
 
 ROWS = {"q1": frozenset(range(100)), "q2": frozenset(range(200)), "q3": frozenset(range(200, 500))}

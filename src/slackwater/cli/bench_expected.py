@@ -21,7 +21,8 @@ from slackwater.bench.expected import (
     measured_costs,
 )
 from slackwater.bench.workloads import WorkloadQuery, parse_pattern, workload
-from slackwater.cli.bench_planning import listed, numbered, prices
+from slackwater.cli.bench_jobs import takes_basis
+from slackwater.cli.bench_planning import chosen_queries, listed, prices
 from slackwater.cli.cost_table import told_ratio
 from slackwater.cli.output import CommandOutput, measuring, plain
 from slackwater.cli.query_options import WORKLOADS
@@ -100,10 +101,7 @@ class _ExpectedOptions:
         return given if "spark.master" in given else {**local, **given}
 
     def queries(self) -> list[WorkloadQuery]:
-        work = workload(self.workload_name)
-        if self.numbers is None:
-            return list(work.queries().values())
-        return [numbered(work, number) for number in listed(self.numbers)]
+        return chosen_queries(workload(self.workload_name), self.numbers)
 
     def factors(self) -> list[float]:
         try:
@@ -146,13 +144,7 @@ def _agreement(each: Agreement) -> str:
 @click.option("--queries", "numbers", metavar="LIST", help="Only these queries, e.g. 1,2.")
 @click.option("--arrivals", default="60/20/20", show_default=True, help="What arrives when: shares, r=4 or delta-big.")
 @click.option("--weights", metavar="LIST", help="The price of work at each run; by default 0.25,0.3,1 or alike.")
-@click.option(
-    "--basis",
-    type=click.Choice([basis.value for basis in Basis]),
-    default=Basis.PROCESS.value,
-    show_default=True,
-    help="What plans count: all CPU time, or that of executors.",
-)
+@takes_basis
 @click.option(
     "--conf",
     "settings",

@@ -20,7 +20,7 @@ from slackwater.bench.arriving import prepare_data
 from slackwater.bench.measure import Failed, Found, Measure, measure_all
 from slackwater.bench.trial import Setting
 from slackwater.bench.workloads import ArrivalPattern, Workload, WorkloadQuery, parse_pattern, workload
-from slackwater.cli.bench_planning import listed, numbered
+from slackwater.cli.bench_planning import chosen_queries
 from slackwater.cli.output import TO_STDOUT, CommandOutput, Report, measuring, write_json
 from slackwater.cli.query_options import WORKLOADS
 from slackwater.errors import MachineError, Place, UserError
@@ -61,6 +61,15 @@ def runs_days(command: Callable[Arguments, Outcome]) -> Callable[Arguments, Outc
     return command
 
 
+takes_basis = click.option(
+    "--basis",
+    type=click.Choice([basis.value for basis in Basis]),
+    default=Basis.PROCESS.value,
+    show_default=True,
+    help="What plans count: all CPU time, or that of executors.",
+)
+
+
 def runs_jobs(command: Callable[Arguments, Outcome]) -> Callable[Arguments, Outcome]:
     """The options of every benchmark that runs the queries of a workload as jobs."""
     command = runs_days(command)
@@ -71,13 +80,7 @@ def runs_jobs(command: Callable[Arguments, Outcome]) -> Callable[Arguments, Outc
             type=click.Path(path_type=Path, exists=True, dir_okay=False),
             help="Plan with these prices, as written by `calibrate --file`.",
         ),
-        click.option(
-            "--basis",
-            type=click.Choice([basis.value for basis in Basis]),
-            default=Basis.PROCESS.value,
-            show_default=True,
-            help="What plans count: all CPU time, or that of executors.",
-        ),
+        takes_basis,
         click.option("--queries", "numbers", metavar="LIST", help="Only these queries, e.g. 1,2."),
         click.option(
             "--arrivals", default="60/20/20", show_default=True, help="What arrives when: shares, r=4 or delta-big."
@@ -134,9 +137,7 @@ class JobsBenchmarkOptions:
         return [f"run {number}" for number in range(1, self.pattern.runs + 1)]
 
     def queries(self) -> list[WorkloadQuery]:
-        if self.numbers is None:
-            return list(self.work.queries().values())
-        return [numbered(self.work, number) for number in listed(self.numbers)]
+        return chosen_queries(self.work, self.numbers)
 
 
 def asked_for(given: dict[str, object]) -> JobsBenchmarkOptions:

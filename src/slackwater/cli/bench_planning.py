@@ -114,6 +114,13 @@ def listed(text: str) -> list[str]:
     return parts
 
 
+def chosen_queries(work: Workload, numbers: str | None) -> list[WorkloadQuery]:
+    """The queries of a workload that a list on the command line names; all without one."""
+    if numbers is None:
+        return list(work.queries().values())
+    return [numbered(work, number) for number in listed(numbers)]
+
+
 def numbered(work: Workload, number: str) -> WorkloadQuery:
     """A query of a workload by its number."""
     queries = work.queries()

@@ -124,4 +124,6 @@ def _problem(path: Path | None, options: PlanningOptions) -> PlannedProblem:
         raise UserError("no query of this job can be taken apart", hint="`slackwater explain` says why")
     if problem.timeline.last == 1:
         raise UserError("a schedule of one run has no trade-off", hint="add an earlier run")
+    if not problem.plan.batch_cost[-1]:
+        raise UserError("the last run delivers nothing, so nothing is left for it", hint="deliver: final")
     return problem

@@ -51,6 +51,6 @@ class TradeoffChart:
         path = " ".join(f"{x(total):.1f},{y(final):.1f}" for total, final in self.points)
         parts.append(f'<polyline class="curve" points="{path}"/>')
         for total, final in self.points:
-            told = f"<title>{final:.2f} left, {total:.2f} in all</title>"
-            parts.append(f'<circle class="s0" cx="{x(total):.1f}" cy="{y(final):.1f}" r="4">{told}</circle>')
+            tooltip = f"<title>{final:.2f} left, {total:.2f} in all</title>"
+            parts.append(f'<circle class="s0" cx="{x(total):.1f}" cy="{y(final):.1f}" r="4">{tooltip}</circle>')
         return "\n".join([*parts, "</svg>", ""])

@@ -1,15 +1,14 @@
 """The trade-off between what is left at the end and what is spent in all: the best plans for every exchange rate.
 
-A plan that minimizes total work + λ · final work is on the lower hull of all plans, and 1/λ is the total work that it
-spends for each unit of final work: the thesis's incrementability, as a threshold. Between two neighbours of the hull,
-the slope of their chord is the only rate that can find a third. So k points take about 2k − 1 plans.
+A plan that minimizes total work + λ · final work is on the lower hull of all plans. It spends up to λ of total work for
+each unit of final work that it saves, so 1/λ is the thesis's incrementability as a threshold. Between two neighbours of
+the hull, the slope of their chord is the only rate that can find a third. So k points take about 2k − 1 plans.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 EAGEREST = 1e4
 """The rate at which total work only decides between plans with the same final work."""
@@ -57,9 +56,3 @@ def _differ(lazy: TradeoffPoint, eager: TradeoffPoint) -> bool:
 def cheapest_for(points: Sequence[TradeoffPoint], final: float) -> TradeoffPoint | None:
     """The point with the least total work among those that leave at most so much for the end."""
     return min((point for point in points if point.final <= final), key=lambda point: point.total, default=None)
-
-
-def is_convex(points: tuple[TradeoffPoint, ...]) -> bool:
-    """Whether each step along the curve costs more, for what it saves, than the one before."""
-    slopes = [(b.total - a.total) / (a.final - b.final) for a, b in pairwise(points)]
-    return all(one <= other * (1 + CLOSE) for one, other in pairwise(slopes))

@@ -25,20 +25,9 @@ class DataflowPart:
     children: tuple[int, ...] = ()
 
 
-def is_due(pace: int, tick: int, most: int = MOST) -> bool:
-    """Whether a part runs at a tick: another 1/pace of all rows has arrived since it was due last."""
-    return tick * pace // most > (tick - 1) * pace // most
-
-
 def ticks(pace: int, most: int = MOST) -> tuple[int, ...]:
     """All ticks at which a part runs; the last is the end of arrivals."""
     return tuple(-(-number * most // pace) for number in range(1, pace + 1))
-
-
-def last_tick(pace: int, tick: int, most: int = MOST) -> int:
-    """The latest tick, up to this one, at which a part of some pace has run; 0 if it has not."""
-    number = tick * pace // most
-    return -(-number * most // pace)
 
 
 def batch(parts: Sequence[DataflowPart]) -> Paces:
@@ -56,11 +45,6 @@ def highest(parts: Sequence[DataflowPart], paces: Paces, part: int, most: int = 
     return min((paces[child] for child in parts[part].children), default=most)
 
 
-def lowest(parts: Sequence[DataflowPart], paces: Paces, part: int) -> int:
-    """The lowest pace that a part can have beside the others."""
-    return max((paces[i] for i, reader in enumerate(parts) if part in reader.children), default=1)
-
-
 def with_pace(paces: Paces, part: int, pace: int) -> Paces:
     return (*paces[:part], pace, *paces[part + 1 :])
 
@@ -73,8 +57,7 @@ def every(parts: Sequence[DataflowPart], most: int) -> Iterator[Paces]:
         if part == len(parts):
             yield paces
             return
-        limit = min((paces[child] for child in parts[part].children), default=most)
-        for pace in range(1, limit + 1):
+        for pace in range(1, highest(parts, paces, part, most) + 1):
             yield from extended((*paces, pace))
 
     yield from extended(())

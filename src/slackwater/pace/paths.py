@@ -33,12 +33,12 @@ def is_blocking(relation: Relation) -> bool:
 
 def paths_of(relation: Relation) -> tuple[QueryPath, ...]:
     """All parts of a query, children first. An input that never changes begins none."""
-    found = _Parts()
-    found.add(relation, None)
-    return tuple(found.parts)
+    paths = _QueryPaths()
+    paths.add(relation, None)
+    return tuple(paths.parts)
 
 
-class _Parts:
+class _QueryPaths:
     def __init__(self) -> None:
         self.parts: list[QueryPath] = []
         self._into: dict[int, tuple[int, ...]] = {}

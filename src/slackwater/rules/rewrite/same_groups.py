@@ -106,9 +106,8 @@ def _merged(sides: Sequence[Side]) -> tuple[Aggregate, list[MergedSide]] | None:
     measures = [measure for side in sides for _, measure in side.group.aggregate.calls]
     if not set(base.columns) >= read or not all(measure.is_simple for measure in measures):
         return None
-    names = {
-        c: derived(c, f"together {first.group.aggregate.columns[-1].id}") for c in sorted(read, key=lambda c: c.id)
-    }
+    meaning = f"together {first.group.aggregate.columns[-1].id}"
+    names = {c: derived(c, meaning) for c in sorted(read, key=lambda c: c.id)}
     asked = [part.rename(names) for part in sorted(common, key=lambda p: p.text)]
     tests = [None if part is None else part.rename(names) for part in own]
     if all(tests):

@@ -127,14 +127,14 @@ class Grouped:
 
 def grouped(relation: Relation) -> Grouped | None:
     """The aggregate with keys below a relation's filters and projections."""
-    found = _aggregated(relation)
-    return found if found is not None and found.aggregate.keys else None
+    group = _aggregated(relation)
+    return group if group is not None and group.aggregate.keys else None
 
 
 def one_row(relation: Relation) -> Grouped | None:
     """The aggregate without keys below a relation's projections: it has one row, whatever its input has."""
-    found = _aggregated(relation)
-    return found if found is not None and not found.aggregate.keys and not found.having else None
+    group = _aggregated(relation)
+    return group if group is not None and not group.aggregate.keys and not group.having else None
 
 
 def _aggregated(relation: Relation) -> Grouped | None:
