@@ -195,3 +195,23 @@ def test_groups_by_an_expression_that_holds_a_sub_query() -> None:
     for clause in (key, f"ROLLUP ({key})"):
         text = f"SELECT {key} AS k, count(*) AS n FROM t WHERE b >= (SELECT min(b) FROM t) GROUP BY {clause}"
         delivers_what_batch_answers(text, {"t": [rows, rows]})
+
+
+def test_an_order_of_joins_that_is_the_join_itself_is_not_read_by_it() -> None:
+    """A projection of a relation was added to it as one more way to compute it, and exploring it did not end."""
+
+    def rows(*pairs: tuple[int, int]) -> pa.Table:
+        return pa.table(
+            {"k": pa.array([k for k, _ in pairs], pa.int32()), "i": pa.array([i for _, i in pairs], pa.int32())}
+        )
+
+    other = "EXISTS (SELECT * FROM t AS {0} WHERE {0}.k = {1}.k AND {0}.i <> {1}.i AND {0}.k = 1)"
+    delivers_what_batch_answers(
+        f"""
+        SELECT a.k AS x, u.i AS y FROM t AS a JOIN u ON a.k = u.i
+        WHERE {other.format("b", "a")} AND NOT EXISTS (
+            SELECT * FROM t AS c WHERE c.k = a.k AND c.i <> a.i AND {other.format("b", "c")}
+        )
+        """,
+        {"t": [rows((1, 1), (1, 2), (2, 1)), rows((1, 1), (2, 2))], "u": [rows((1, 1)), rows((3, 1), (3, 2))]},
+    )

@@ -88,6 +88,13 @@ def test_what_a_filter_says_of_a_column_is_remembered() -> None:
         ("SELECT id FROM sales LEFT ANTI JOIN returns ON id = sale", 9_000),
         ("SELECT id, reason FROM returns FULL JOIN sales ON id = sale", 10_000),
         ("SELECT s.id FROM sales s CROSS JOIN items", 1_000_000),
+        # groups by columns of two tables are all there
+        (
+            "SELECT a.sale FROM (SELECT * FROM returns CROSS JOIN items) a LEFT SEMI JOIN"
+            " (SELECT kind, reason, max(sale) FROM returns CROSS JOIN items GROUP BY kind, reason) b"
+            " ON a.kind = b.kind AND a.reason = b.reason",
+            100_000,
+        ),
         # groups: values of keys, together never more than rows
         ("SELECT item, sum(price) FROM sales GROUP BY item", 100),
         ("SELECT DISTINCT item FROM sales", 100),

@@ -55,9 +55,12 @@ class Memo:
         return self._groups[owner].leaf
 
     def add(self, group: GroupId, relation: Relation, rule: str, flags: RuleFlags = NO_FLAGS) -> bool:
-        """Adds a relation that a rule found equal to a group; False if this or another group has it already."""
+        """Adds a relation that a rule found equal to a group; False if this or another group has it already.
+
+        A relation that would read its own group, as a projection of one of its expressions, is nothing new either.
+        """
         expression = self._over_leaves(relation)
-        if expression in self._owner:
+        if expression in self._owner or any(leaf_of(leaf).group == group for leaf in expression.inputs):
             return False
         home = self._groups[group]
         if set(expression.columns) != set(home.columns):

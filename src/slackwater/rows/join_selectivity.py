@@ -92,9 +92,10 @@ def join_selectivity(join: Join, left: Estimate, right: Estimate) -> JoinSelecti
     if not pairs:
         return JoinSelectivity(rest, 1.0 - none_of(rest, right.rows), 1.0 - none_of(rest, left.rows))
     pairs = _deciding(pairs, left, right)
-    equal, reach, left_unique, right_unique = _equal_pairs(pairs, left, right)
-    left_hit = _hit(reach, rest, right, [other for _, other in pairs])
-    right_hit = _hit(reach, rest, left, [one for one, _ in pairs])
+    keys = _by_tables(pairs, left, right)
+    equal, reach, left_unique, right_unique = _equal_pairs(keys, left, right)
+    left_hit = _hit(reach, rest, right, [[other for _, other in key] for key in keys], is_unique=right_unique)
+    right_hit = _hit(reach, rest, left, [[one for one, _ in key] for key in keys], is_unique=left_unique)
     return JoinSelectivity(equal * rest, left_hit, right_hit, right_unique, left_unique)
 
 
@@ -107,16 +108,17 @@ def _deciding(pairs: Pairs, left: Estimate, right: Estimate) -> Pairs:
     return pairs
 
 
-def _equal_pairs(pairs: Pairs, left: Estimate, right: Estimate) -> tuple[float, float, bool, bool]:
+def _equal_pairs(keys: list[Pairs], left: Estimate, right: Estimate) -> tuple[float, float, bool, bool]:
     """The probability that all pairs are equal, by mean and by larger domain, and whether they hold a key of each side.
 
     Pairs of columns of the same two tables are one key of several columns; other pairs are independent.
     """
     share = reach = 1.0
-    for key in _by_tables(pairs, left, right):
+    for key in keys:
         mean, least = _key_share(key, left, right)
         share *= mean
         reach *= least
+    pairs = [pair for key in keys for pair in key]
     left_unique = left.is_unique(_plain(one for one, _ in pairs))
     right_unique = right.is_unique(_plain(other for _, other in pairs))
     for side, unique in ((left, left_unique), (right, right_unique)):
@@ -212,18 +214,20 @@ def _density(one: Spread, other: Spread) -> float:
     return 1.0
 
 
-def _hit(equal: float, rest: float, side: Estimate, keys: list[Scalar]) -> float:
+def _hit(equal: float, rest: float, side: Estimate, keys: list[list[Scalar]], *, is_unique: bool) -> float:
     """The probability to match at least one row of a side.
 
-    If the side has d of D keys, it is d/D. If only the number of rows is known and keys are random,
-    d = D (1 − (1 − 1/D)^n), which is InQP's formula: no match among n rows has probability (1 − p)^n.
+    If the side has d of D keys, it is d/D; d is its number of rows where they hold a key of it. If only the number of
+    rows is known and keys are random, d = D (1 − (1 − 1/D)^n), which is InQP's formula: no match among n rows has
+    probability (1 − p)^n.
     """
     if side.rows <= 0.0 or equal <= 0.0:
         return 0.0
-    spreads = [spread_of(key, side) for key in keys]
-    if any(s.guessed for s in spreads):
+    spreads = [[spread_of(column, side) for column in key] for key in keys]
+    if any(s.guessed for key in spreads for s in key):
         return 1.0 - none_of(equal * rest, side.rows)
-    distinct = min(side.rows, 1.0 / backed_off(1.0 / max(1.0, s.values) for s in spreads))
+    values = math.prod(1.0 / backed_off(1.0 / max(1.0, s.values) for s in key) for key in spreads)
+    distinct = side.rows if is_unique else min(side.rows, values)
     hit = min(1.0, distinct * equal)
     if hit <= 0.0:
         return 0.0

@@ -5,23 +5,43 @@ the same run, in later runs, and for all queries of a job. In each round the can
 is shared, until none does. A benefit is recomputed only when its candidate comes first: sharing one node seldom makes
 another more valuable (the lazy evaluation of the papers).
                                                                           [Beanstalk §6.3, Kathuria & Sudarshan 2017]
+
+A candidate is one node, or a *family*: the same form in every interval, as the joined rows of each arrival. Often one
+member pays only with the others: while the last run reads all rows from scratch, it has no use for those of one run.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from slackwater.search.choose import Chooser
 from slackwater.search.objective import Cost, amount, clearly_less
+from slackwater.time.forms import Kind
+from slackwater.time.version import OLD
 
 MOST_WORK = 7_000_000
 """The limit of nodes times candidates; candidates with the largest possible saving come first."""
+MOST_FAMILIES = 80
+"""How many families are tried: those whose use costs least beside the plan without them."""
+MOST_PASSES = 3
+"""How often all candidates are tried again after a family was shared."""
 MOST_ROUNDS = 50
 MOST_USES = 8
 """The assumed maximum number of uses of a part: a part that does not pay with so many is not a candidate."""
+
+Candidate = tuple[int, ...]
+"""Nodes that are shared together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """The most that sharing a node could save, and how much more the cheapest plan costs that reads it."""
+
+    saving: float
+    detour: float
 
 
 @dataclass
@@ -32,32 +52,42 @@ class Sharing:
     trials: int = 0
 
     def run(self) -> None:
-        """Shares what the plan saves anyway, then tries every candidate."""
-        chooser = self.chooser
+        """Shares what the plan saves anyway, then tries every candidate; again once a family has changed the plan."""
         self._settle()
-        waiting: list[tuple[Cost, int]] = []
-        for number in self.candidates()[: MOST_WORK // max(1, len(chooser.space))]:
-            after = self._tried(number)
+        for _ in range(MOST_PASSES):
+            if not self._share_candidates():
+                break
+        self._unshare_what_costs()
+
+    def _share_candidates(self) -> bool:
+        """Shares candidates as long as one helps; whether a family was among them, which makes others worth a try."""
+        chooser, is_changed = self.chooser, False
+        waiting: list[tuple[Cost, Candidate]] = []
+        single = self.candidates()[: MOST_WORK // max(1, len(chooser.space))]
+        for candidate in (*self.families(), *((number,) for number in single)):
+            after = self._tried(candidate)
             if clearly_less(after, chooser.total):
-                waiting.append((after, number))
+                waiting.append((after, candidate))
         heapq.heapify(waiting)
         while waiting:
-            _, number = heapq.heappop(waiting)
-            if number in chooser.shared:
+            _, candidate = heapq.heappop(waiting)
+            if chooser.shared.issuperset(candidate):
                 continue
             now = chooser.total
-            after = self._tried(number)
+            after = self._tried(candidate)
             if not clearly_less(after, now):
                 continue
             if waiting and waiting[0][0] < after:
-                heapq.heappush(waiting, (after, number))
+                heapq.heappush(waiting, (after, candidate))
                 continue
-            chooser.share(number)
+            for number in candidate:
+                chooser.share(number)
             self._settle()
+            is_changed |= len(candidate) > 1
             gained = now - chooser.total
             waiting = [(expected - gained, other) for expected, other in waiting]
             heapq.heapify(waiting)
-        self._unshare_what_costs()
+        return is_changed
 
     def _unshare_what_costs(self) -> None:
         """Unshares nodes that no longer pay since others are shared."""
@@ -72,13 +102,47 @@ class Sharing:
 
         Where early is best, only the earliest run of a cell counts (Theorem 6.3), else every run.
         """
+        space = self.chooser.space
+        promising: list[tuple[float, int]] = []
+        for number, gain in self._gains().items():
+            cell, run = space[number].key
+            if not (space.early_is_best and run != space.first_run(cell)):
+                promising.append((-gain.saving, number))
+        return [number for _, number in sorted(promising)]
+
+    def families(self) -> list[Candidate]:
+        """The whole deltas, or the whole snapshots, of one relation at the first run of each interval.
+
+        The delta of the first interval is the snapshot that it leads to.
+        """
+        space = self.chooser.space
+        members: dict[object, dict[int, float]] = defaultdict(dict)
+        for number, gain in self._gains().items():
+            cell, run = space[number].key
+            if cell.interval and run == space.first_run(cell):
+                for family in self._families_of(number):
+                    members[family][number] = gain.detour
+        several = {tuple(sorted(family)): sum(family.values()) for family in members.values() if len(family) > 1}
+        return sorted(several, key=lambda family: (several[family], family))[:MOST_FAMILIES]
+
+    def _families_of(self, number: int) -> Iterator[object]:
+        cell, _ = self.chooser.space[number].key
+        form = cell.form
+        whole = self.chooser.space.memo[form.group].tables
+        if form.until != whole or (form.kind is Kind.DELTA and form.since != OLD):
+            return
+        yield form.kind, form.group, form.partial and form.names
+        if form.kind is Kind.SNAPSHOT and cell.interval == 1:
+            yield Kind.DELTA, form.group, form.partial and form.names
+
+    def _gains(self) -> dict[int, Gain]:
+        """What sharing gains, for each node that several others could read and that costs enough to be saved."""
         chooser, space = self.chooser, self.chooser.space
         total = chooser.total
         detours = chooser.detours() if isinstance(total, float) else [0.0] * len(space)
-        promising: list[tuple[float, int]] = []
+        gains: dict[int, Gain] = {}
         for number, node in enumerate(space.nodes):
-            cell, run = node.key
-            if not node.ways or number in chooser.shared or (space.early_is_best and run != space.first_run(cell)):
+            if not node.ways or number in chooser.shared:
                 continue
             uses = len(node.readers) + sum(len(space[later].readers) for later in node.later)
             if uses + (number in chooser.roots) < 2 or not chooser.best[number] + chooser.save[number] < total:
@@ -86,17 +150,18 @@ class Sharing:
             spared = amount(chooser.best[number] - chooser.load[number])
             detour = min(detours[reader] for reader in (number, *node.later))
             if amount(chooser.save[number]) + detour < (MOST_USES - 1) * spared:
-                promising.append((amount(chooser.save[number]) - uses * spared, number))
-        return [number for _, number in sorted(promising)]
+                gains[number] = Gain(uses * spared - amount(chooser.save[number]), detour)
+        return gains
 
-    def _tried(self, number: int) -> Cost:
-        """The plan's cost with one more node shared; unchanged if no reader would use the node."""
+    def _tried(self, candidate: Candidate) -> Cost:
+        """The plan's cost with more nodes shared; unchanged if no reader would use them."""
         self.trials += 1
         chooser, now = self.chooser, self.chooser.total
         with chooser.trying():
-            chooser.share(number)
+            for number in candidate:
+                chooser.share(number)
             uses, kept = chooser.used()
-            if number not in kept and uses[number] < 2:
+            if all(number not in kept and uses[number] < 2 for number in candidate):
                 return now
             self._drop_unused(uses, kept)
             return chooser.total

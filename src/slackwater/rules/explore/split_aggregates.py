@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import NamedTuple
 
+from slackwater.algebra.cases import branches_of
 from slackwater.algebra.functions import SIMPLE
 from slackwater.algebra.predicates import equality_sides
 from slackwater.algebra.relation import Aggregate, AggregateCall, Join, JoinKind, Project, Relation, Union
-from slackwater.algebra.scalar import Scalar, call, conjunction, conjuncts, literal, reference, typed
+from slackwater.algebra.scalar import (
+    NULL,
+    Scalar,
+    call,
+    case_when,
+    conjunction,
+    conjuncts,
+    greater,
+    literal,
+    reference,
+    typed,
+)
 from slackwater.algebra.schema import Column
+from slackwater.algebra.types import BIGINT
 from slackwater.rules.declare import explores
 from slackwater.rules.match import Match
 from slackwater.rules.normalize.filters import filtered
@@ -150,22 +164,42 @@ def is_padded_to_null(measure: AggregateCall, right: Relation) -> bool:
     return all(argument.column in right.columns for argument in measure.arguments)
 
 
+class DistinctValues(NamedTuple):
+    """The values that a DISTINCT call sees once each: those of `value` in the rows that meet `condition`, if any."""
+
+    value: Scalar
+    condition: Scalar | None
+
+
+def distinct_values(measure: AggregateCall) -> DistinctValues | None:
+    """What a DISTINCT call sees: count(DISTINCT if(p, x, NULL)) sees the values of x where p holds."""
+    if not measure.distinct or len(measure.arguments) != 1:
+        return None
+    (value,) = measure.arguments
+    conditions = [] if measure.filter is None else [measure.filter]
+    branches = branches_of(value)
+    if len(branches) == 2 and branches[1][1] == NULL and branches[0][1].type == value.type:
+        conditions.append(branches[0][0])
+        value = branches[0][1]
+    return DistinctValues(value, conjunction(conditions) if conditions else None)
+
+
 @explores(Aggregate)
 def distinct_arguments_first(_: Match, node: Aggregate) -> Iterator[Relation]:
     """γk(count(distinct x), sum y)  =  γk(count x, sum s)(γ(k, x)(sum y as s))
 
-    Grouped by x as well, each value of x occurs once. Only if all DISTINCT calls have the same argument and no filter,
-    and the other calls can be merged: not next to an average.
+    Grouped by x as well, each value of x occurs once. count(distinct if(p, x)) becomes count(if(n > 0, x)), where n
+    counts the rows of the value for which p holds. Only if all DISTINCT calls are about the same value, and the other
+    calls can be merged: not next to an average.
     """
-    distinct = [measure for _, measure in node.calls if measure.distinct]
-    arguments = {measure.arguments for measure in distinct}
-    if len(arguments) != 1 or any(measure.filter is not None for measure in distinct):
-        return
-    (values,) = arguments
+    distinct = {column: distinct_values(measure) for column, measure in node.calls if measure.distinct}
+    values = {None if seen is None else seen.value for seen in distinct.values()}
     rest = tuple((c, measure) for c, measure in node.calls if not measure.distinct)
     if len(values) != 1 or not may_go_early(rest):
         return
-    value = values[0]
+    (value,) = values
+    if value is None:
+        return
     column = value.column
     below: Relation = node.input
     if column is None:
@@ -174,13 +208,18 @@ def distinct_arguments_first(_: Match, node: Aggregate) -> Iterator[Relation]:
     if column in node.keys:
         return
     early, late, restored = in_two_steps(node.keys, rest, "distinct")
-    inner = Aggregate(below, (*node.keys, column), tuple(early))
     finals = dict(restored)
     outer: list[tuple[Column, AggregateCall]] = list(late)
     for name, measure in node.calls:
-        if measure.distinct:
-            outer.append((name, AggregateCall(measure.function, (reference(column),), measure.type)))
+        if (seen := distinct.get(name)) is not None:
+            once = reference(column)
+            if seen.condition is not None:
+                met = derived(name, "distinct:met", BIGINT, "early")
+                early.append((met, AggregateCall("count", (case_when(seen.condition, literal(1), NULL),), BIGINT)))
+                once = case_when(greater(reference(met), literal(0)), once, NULL)
+            outer.append((name, AggregateCall(measure.function, (once,), measure.type)))
             finals[name] = reference(name)
+    inner = Aggregate(below, (*node.keys, column), tuple(early))
     ordered = tuple((c, finals[c]) for c in node.columns)
     yield Project(Aggregate(inner, node.keys, tuple(outer)), ordered)
 

@@ -29,7 +29,7 @@ from slackwater.algebra.scalar import (
 from slackwater.algebra.schema import Column
 from slackwater.algebra.types import BIGINT
 from slackwater.rules.declare import rewrites
-from slackwater.rules.explore.split_aggregates import may_go_early
+from slackwater.rules.explore.split_aggregates import distinct_values, may_go_early
 from slackwater.rules.match import Match
 from slackwater.rules.partials import partials_of
 from slackwater.rules.rewrite.shapes import derived
@@ -139,18 +139,25 @@ def _partings(node: Aggregate, spine: Spine) -> Iterator[tuple[CallGroup, ...]]:
         if any(_meets(value, side) for value in values):
             return
     read = {column: tuple(side for side in sides if _reads(measure, spine, side)) for column, measure in node.calls}
-    distinct = {measure.arguments for _, measure in node.calls if measure.distinct}
+    distinct = {_distinct_value(measure) for _, measure in node.calls if measure.distinct}
     may_stay = may_go_early(tuple(named for named in node.calls if not named[1].distinct)) and len(distinct) == 1
     merges = {column: _merges(node, (column, measure)) for column, measure in node.calls if not measure.distinct}
     partings: dict[tuple[CallGroup, ...], None] = {}
     for stays, by_merging in ((may_stay, False), (False, False), (False, True)):
         parts: dict[tuple[tuple[Join, ...], object], list[NamedCall]] = {}
         for column, measure in node.calls:
-            apart = measure.arguments if measure.distinct and not stays else by_merging and merges.get(column, True)
+            alone = measure.distinct and not stays
+            apart = _distinct_value(measure) if alone else by_merging and merges.get(column, True)
             parts.setdefault((read[column], apart), []).append((column, measure))
         if 1 < len(parts) <= MOST_PARTS:
             partings[tuple(CallGroup(sides_read, tuple(calls)) for (sides_read, _), calls in parts.items())] = None
     yield from partings
+
+
+def _distinct_value(measure: AggregateCall) -> object:
+    """What calls share that see distinct values of one thing, be it under different conditions."""
+    seen = distinct_values(measure)
+    return measure.arguments if seen is None else seen.value
 
 
 def _merges(node: Aggregate, named: NamedCall) -> bool:
