@@ -46,7 +46,7 @@ def test_the_table_has_bars_and_says_what_to_write(capsys: pytest.CaptureFixture
     shown = capsys.readouterr().out
     assert "left for the last run" in shown
     assert "██" in shown
-    assert "at most 95% for the last run: write `weights: [1, 1, " in shown
+    assert "at most 95% for the last run: `weights: [1, 1, " in shown
     assert main([*QUERY, "--pick", "0.01"]) == DONE
     assert "no plan leaves at most 1% for the last run" in capsys.readouterr().out
 
@@ -65,7 +65,7 @@ def test_the_number_of_points_can_be_limited(capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     "more, message",
     [
-        (["--pick", "0"], "is no part of batch"),
+        (["--pick", "0"], "is no part of a full recompute"),
         (["--objective", "last-first"], "a curve of `--objective last-first`"),
         (["--deliver", "run 1"], "the last run delivers nothing"),
     ],
@@ -91,3 +91,12 @@ def test_the_curve_of_a_job(
     curve = json.loads(capsys.readouterr().out)
     assert curve["points"][0]["total"] <= curve["points"][-1]["total"]
     assert all(len(point["weights"]) == 3 for point in curve["points"])
+    file = directory / "slackwater.yml"
+    before = file.read_text(encoding="utf-8").replace("refresh: incremental", "refresh: auto")
+    file.write_text(before, encoding="utf-8")
+    assert main(["tradeoff", "--job", str(directory), "--pick", "1"]) == DONE
+    assert "the job file has `final_work: 100%` now" in capsys.readouterr().out
+    after = file.read_text(encoding="utf-8")
+    assert [line for line in after.splitlines() if "final_work" not in line] == before.splitlines()
+    assert main(["plan", "--job", str(directory)]) == DONE
+    assert "final work: " in capsys.readouterr().out

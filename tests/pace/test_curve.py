@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from slackwater.pace.curve import TradeoffPoint, cheapest_for, tradeoff_curve
+from slackwater.pace.curve import TradeoffPoint, cheapest_for, point_for, tradeoff_curve
 
 PLANS = ((10.0, 10.0), (11.0, 6.0), (12.0, 5.0), (13.0, 3.0), (20.0, 1.0), (14.0, 9.0), (16.0, 2.9))
 
@@ -58,6 +58,19 @@ def test_the_cheapest_plan_for_a_goal_never_gets_cheaper_as_the_goal_gets_strict
     totals = [point.total for point in chosen if point is not None]
     assert totals == sorted(totals)
     assert cheapest_for(points, 0.5) is None
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_point_for_a_goal_is_found_without_the_whole_curve(seed: int) -> None:
+    choose = random.Random(seed)
+    plans = tuple((float(choose.randint(1, 50)), float(choose.randint(1, 50))) for _ in range(25))
+    curve = tradeoff_curve(_best_of(plans), most=100)
+    for final in range(0, 52, 3):
+        asked: list[float] = []
+        point = point_for(_best_of(plans, asked), final)
+        wanted = cheapest_for(curve, final) or min(curve, key=lambda each: each.final)
+        assert (point.total, point.final) == (wanted.total, wanted.final)
+        assert len(asked) <= len(curve) + 2
 
 
 def test_the_number_of_points_can_be_limited() -> None:

@@ -25,6 +25,7 @@ from slackwater.job.running.check_prices import Promised
 from slackwater.job.store.manifest import told_apart
 from slackwater.json_text import Json
 from slackwater.memo.memo_text import show_memo
+from slackwater.pace.goal import FinalWork
 from slackwater.plan.codec import plan_to_value
 from slackwater.plan.explain import explain as explained
 from slackwater.plan.plan import Plan
@@ -61,6 +62,7 @@ class JobExplanation:
     by_text: Mapping[str, str]
     """The queries that are computed by their texts, each with the reason."""
     why_not: WhyNot | None
+    final_work: FinalWork | None
 
     @property
     def planning(self) -> Planning | None:
@@ -69,7 +71,7 @@ class JobExplanation:
     def as_json(self) -> Json:
         value: dict[str, Json] = {"plan": plan_to_value(self.plan), "conditions": dict(self.conditions.as_value())}
         value["promises"] = promised_as_json(self.promised)
-        value |= by_text_as_json(self.by_text)
+        value |= by_text_as_json(self.by_text) | final_work_as_json(self.final_work)
         if self.programs:
             value["sql"] = [{"run": name, "text": text} for name, text in self.programs]
         if self.why_not is not None:
@@ -86,6 +88,7 @@ class JobExplanation:
         parts: list[RenderableType] = [Text(explained(self.plan, costs=True, run=self.run))]
         parts += map(Text, [*self.conditions.lines(), *self.promised.lines()])
         parts += by_text_lines(self.by_text)
+        parts += final_work_lines(self.final_work)
         if self.why_not is not None:
             parts += [Text(), *map(Text, self.why_not.lines())]
         for _, text in self.programs:
@@ -113,6 +116,16 @@ def by_text_as_json(reasons: Mapping[str, str]) -> dict[str, Json]:
     return {"from_scratch_because": only if only is not None else {**named}}
 
 
+def final_work_lines(goal: FinalWork | None) -> list[RenderableType]:
+    """How a plan stands to the job's goal on the last run, if it has one."""
+    return [] if goal is None else [Text(goal.line, style="" if goal.is_met else "yellow")]
+
+
+def final_work_as_json(goal: FinalWork | None) -> dict[str, Json]:
+    """The same as an entry of a JSON report."""
+    return {} if goal is None else {"final_work": {"asked": goal.asked, "expected": goal.expected}}
+
+
 def explain_job(path: Path | None, asked: ExplainOptions) -> JobExplanation:
     """What `explain` shows of a job; the job is planned anew only where the search itself is asked for."""
     job, run = Job.open(path), asked.run
@@ -137,6 +150,7 @@ def explain_job(path: Path | None, asked: ExplainOptions) -> JobExplanation:
         job.promised(planned if not begun else None),
         job.by_text(planned if not begun else None),
         _why_not(job, planned, asked) if planned is not None else None,
+        job.final_work(planned if not begun else None),
     )
 
 

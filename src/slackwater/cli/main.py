@@ -26,6 +26,7 @@ from slackwater.cli.repin_command import repin
 from slackwater.cli.signals import ended_by_sigterm, exit_code
 from slackwater.cli.stats import stats
 from slackwater.cli.tradeoff import tradeoff
+from slackwater.cli.watch import watch
 from slackwater.errors import UserError
 from slackwater.job.store.accounts import process_of_a_command
 
@@ -34,8 +35,8 @@ DONE, FAILED, WRONG_USAGE = 0, 1, 2
 HELP_OPTIONS = ["-h", "--help"]
 
 COMMANDS: tuple[click.Command, ...] = (
-    *(demo, init, plan, run, explain, tradeoff, status, history, forecast, stats, verify, repin, calibrate, clean),
-    *(parse, bench, doctor),
+    *(demo, init, plan, run, watch, explain, tradeoff, status, history, forecast, stats, verify, repin, calibrate),
+    *(clean, parse, bench, doctor),
 )
 
 

@@ -34,9 +34,12 @@ class TradeoffReport:
     tradeoff: Tradeoff
     unit: Unit
     picked: float | None = None
+    written: str | None = None
+    """The goal as it is in the job file now."""
 
     def as_json(self) -> Json:
-        return {"unit": self.unit.value, **self.tradeoff.as_value()}
+        written: dict[str, Json] = {} if self.written is None else {"written": self.written}
+        return {"unit": self.unit.value, **self.tradeoff.as_value(), **written}
 
     def as_text(self) -> RenderableType:
         curve = self.tradeoff
@@ -47,7 +50,7 @@ class TradeoffReport:
             final, total = point.final / curve.batch, point.total / curve.batch
             weights = ", ".join(f"{weight:.4g}" for weight in curve.weights(point))
             table.add_row(_bar(final), f"{final:.0%}", _bar(total), f"{total:.0%}", size(state_bytes(plan)), weights)
-        cost = f"batch: {self.unit.shown(curve.batch)} at the last run, by {self.unit.name_of_cost}"
+        cost = f"a full recompute: {self.unit.shown(curve.batch)} at the last run, by {self.unit.name_of_cost}"
         lines = [Text(f"{cost}; percentages are of it")]
         if self.picked is not None:
             lines.append(Text(self._picked(self.picked), style="bold"))
@@ -58,8 +61,12 @@ class TradeoffReport:
         if chosen is None:
             least = min(point.final for point, _ in self.tradeoff.points) / self.tradeoff.batch
             return f"no plan leaves at most {share:.0%} for the last run of this schedule: the least is {least:.0%}"
+        if self.written is not None:
+            return f"the job file has `{self.written}` now; the next cycle is planned for it"
         weights = ", ".join(f"{weight:.4g}" for weight in self.tradeoff.weights(chosen[0]))
-        return f"at most {share:.0%} for the last run: write `weights: [{weights}]` into the job file"
+        return (
+            f"at most {share:.0%} for the last run: `weights: [{weights}]` in a job file, or `final_work: {share:.0%}`"
+        )
 
 
 def _bar(share: float) -> str:
@@ -71,7 +78,9 @@ def _bar(share: float) -> str:
 @click.command()
 @plans
 @click.option("--points", type=click.IntRange(min=2), default=12, show_default=True, help="At most so many plans.")
-@click.option("--pick", type=float, metavar="SHARE", help="Which plan leaves at most this part of batch, e.g. 0.3.")
+@click.option(
+    "--pick", type=float, metavar="SHARE", help="At most this part of a full recompute for the last run, e.g. 0.3."
+)
 @click.option("--chart", "chart_file", metavar="FILE", help="Also draw the curve, as SVG.")
 @takes_job
 @reporting
@@ -88,7 +97,9 @@ def tradeoff(
     """Show what a shorter last run costs over the day: the best plans for every exchange rate between the two.
 
     Without a query, plan the job in this directory. Costs are estimates; every row is a plan of the schedule as it is,
-    which a job gets by the weights in the last column.
+    which a job gets by the weights in the last column. All runs are counted at the prices that they have now.
+
+    With --pick, write the goal into the job file, as `final_work: 30%`; the next cycle is planned for it.
 
     \b
       slackwater tradeoff
@@ -96,30 +107,37 @@ def tradeoff(
       slackwater tradeoff --workload tpch --query 3 --arrivals 60/20/20 --chart q3.svg
     """
     options = PlanningOptions(**given)  # type: ignore[arg-type]
-    if pick is not None and not pick > 0:
-        raise UserError(f"--pick {pick:g} is no part of batch", hint="give a share above 0, e.g. 0.3")
+    if pick is not None and not 0 < pick <= 1:
+        raise UserError(f"--pick {pick:g} is no part of a full recompute", hint="give a share up to 1, e.g. 0.3")
     with output.waiting("planning") as shown:
 
         def done(tried: int) -> None:
             if isinstance(shown, Status):
                 shown.update(f"{tried} plans tried")
 
-        problem = _problem(path, options)
-        curve = tradeoff_of(problem, points, done)
+        job = None if path is None and options.names_query else job_of(path)
+        if job is None:
+            problem, as_text = _of_queries(options), 1.0
+        else:
+            planned = job.planned()
+            problem, as_text = _checked(problem_of(job, planned)), planned.as_text
+        curve = tradeoff_of(problem, points, done, as_text)
     if chart_file is not None:
         write_file(chart_file, TradeoffChart.of(curve).as_svg())
-    output.report(TradeoffReport(curve, problem.plan.unit, pick))
+    can_be_met = pick is not None and curve.pick(pick) is not None
+    written = job.write_final_work(pick) if job is not None and pick is not None and can_be_met else None
+    output.report(TradeoffReport(curve, problem.plan.unit, pick, written))
 
 
-def _problem(path: Path | None, options: PlanningOptions) -> PlannedProblem:
-    if path is None and options.names_query:
-        if options.objective != "weighted":
-            raise UserError(f"a curve of `--objective {options.objective}`", hint="it is made of weighted sums")
-        queries = options.problem()
-        problem: PlannedProblem | None = queries.planned(queries.planning())
-    else:
-        job = job_of(path)
-        problem = problem_of(job, job.planned())
+def _of_queries(options: PlanningOptions) -> PlannedProblem:
+    if options.objective != "weighted":
+        raise UserError(f"a curve of `--objective {options.objective}`", hint="it is made of weighted sums")
+    queries = options.problem()
+    return _checked(queries.planned(queries.planning()))
+
+
+def _checked(problem: PlannedProblem | None) -> PlannedProblem:
+    """A problem that has a curve."""
     if problem is None:
         raise UserError("no query of this job can be taken apart", hint="`slackwater explain` says why")
     if problem.timeline.last == 1:

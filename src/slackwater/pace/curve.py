@@ -48,6 +48,25 @@ def tradeoff_curve(best: Callable[[float], TradeoffPoint], most: int = 20) -> tu
     return tuple(sorted(points, key=lambda point: (point.total, -point.final)))
 
 
+def point_for(best: Callable[[float], TradeoffPoint], final: float) -> TradeoffPoint:
+    """The cheapest point of the curve that leaves at most so much for the end; if none does, the one that leaves least.
+
+    Only the points around it are looked for: the slope between one that leaves too much and one that does not leads to
+    the next between them.
+    """
+    lazy = best(0.0)
+    if lazy.final <= final:
+        return lazy
+    eager = best(EAGEREST)
+    while eager.final <= final and _differ(lazy, eager):
+        rate = (eager.total - lazy.total) / (lazy.final - eager.final)
+        between = best(rate)
+        if between.value(rate) >= lazy.value(rate) * (1 - CLOSE):
+            break
+        lazy, eager = (lazy, between) if between.final <= final else (between, eager)
+    return eager
+
+
 def _differ(lazy: TradeoffPoint, eager: TradeoffPoint) -> bool:
     """Whether the second plan really leaves less for the end, and costs more in all."""
     return eager.final < lazy.final * (1 - CLOSE) and eager.total > lazy.total * (1 + CLOSE)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from slackwater.advice.planned_problem import PlannedProblem
 from slackwater.json_text import Json
 from slackwater.pace.curve import TradeoffPoint, cheapest_for, tradeoff_curve
+from slackwater.pace.goal import weighted, with_added
 from slackwater.plan.plan import Plan
+from slackwater.time.timeline import Timeline
 
 
 @dataclass(frozen=True)
@@ -17,12 +19,13 @@ class Tradeoff:
 
     points: tuple[tuple[TradeoffPoint, Plan], ...]
     batch: float
-    """What the batch plan costs at the end."""
+    """What a full recompute costs at the end."""
+    timeline: Timeline
+    """The runs with the prices that they have without a goal."""
 
     def weights(self, point: TradeoffPoint) -> tuple[float, ...]:
         """Prices of the runs with which a job gets this plan."""
-        runs = len(self.points[0][1].times)
-        return (*(1.0,) * (runs - 1), 1.0 + point.rate)
+        return with_added(self.timeline, point.rate).weights
 
     def pick(self, share: float) -> tuple[TradeoffPoint, Plan] | None:
         """The cheapest plan that leaves at most a share of batch's work for the end."""
@@ -51,24 +54,26 @@ def state_bytes(plan: Plan) -> float:
     return sum(step.size for step in plan.states)
 
 
-def tradeoff_of(problem: PlannedProblem, most: int = 12, done: Callable[[int], None] | None = None) -> Tradeoff:
-    """Plans a problem at as many exchange rates as its curve has points; what the rules have found is used again."""
+def tradeoff_of(
+    problem: PlannedProblem, most: int = 12, done: Callable[[int], None] | None = None, as_text: float = 1.0
+) -> Tradeoff:
+    """Plans a problem at as many exchange rates as its curve has points; what the rules have found is used again.
+
+    Of all runs, the price at which each of them works counts. A full recompute costs `as_text` of our own batch plan.
+    """
     plans: dict[tuple[float, float], Plan] = {}
     tried = 0
 
     def best(rate: float) -> TradeoffPoint:
         nonlocal tried
-        last = problem.timeline.last
-        weights = (*(1.0,) * (last - 1), 1.0 + rate)
-        timeline = replace(problem.timeline, weights=weights)
-        plan = problem.chosen_again(timeline=timeline)
+        plan = problem.chosen_again(timeline=with_added(problem.timeline, rate))
         tried += 1
         if done:
             done(tried)
-        point = TradeoffPoint(sum(plan.cost), plan.cost[-1], rate)
+        point = TradeoffPoint(weighted(problem.timeline, plan.cost), plan.cost[-1], rate)
         plans[point.total, point.final] = plan
         return point
 
     points = tradeoff_curve(best, most)
-    batch = problem.plan.batch_cost[-1]
-    return Tradeoff(tuple((point, plans[point.total, point.final]) for point in points), batch)
+    batch = as_text * problem.plan.batch_cost[-1]
+    return Tradeoff(tuple((point, plans[point.total, point.final]) for point in points), batch, problem.timeline)

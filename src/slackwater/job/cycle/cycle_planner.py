@@ -37,12 +37,13 @@ from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.cycle_record import CycleRecord
 from slackwater.job.store.manifest import Manifest
 from slackwater.job.store.store import Store
+from slackwater.pace.goal import FinalWork, only_last, planned_for
 from slackwater.physical.bill import Bill
 from slackwater.physical.model import EngineCost
 from slackwater.plan.options import Options
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan
-from slackwater.plan.planner import Planning, plan_queries, text_cost
+from slackwater.plan.planner import Planning, choose_plan, plan_queries, text_cost
 
 Bound = tuple[dict[str, Query], dict[str, str]]
 """Queries that can be taken apart, and of each other one the reason why it cannot."""
@@ -168,6 +169,7 @@ class CyclePlanner:
             required,
             planned.reasons,
             planned.assumed,
+            planned.final_work,
         )
 
     def _not_planned(self, situation: Situation, reasons: Sequence[str]) -> NotPlanned | None:
@@ -231,9 +233,36 @@ class CyclePlanner:
         columns = {name: source.fields for name, source in problem.sources.items()}
         if not queries:
             plan = text_plan(self.config.queries, problem)
-            return Planned(plan, queries, problem.statistics, None, options, reasons, columns=columns)
+            planned = Planned(plan, queries, problem.statistics, None, options, reasons, columns=columns)
+            goal = self.config.final_work
+            return planned if goal is None else replace(planned, final_work=FinalWork(goal, 1.0))
         planning = plan_queries(queries, problem.statistics, problem.timeline, options, problem.past)
-        return replace(self._by_policy(problem, options, planning, queries, reasons), columns=columns)
+        planned = self._by_policy(problem, options, planning, queries, reasons)
+        if self.config.final_work is not None and problem.timeline.weights == self.config.timeline.weights:
+            planned = self._for_goal(self.config.final_work, problem, planning, planned, reasons)
+        return replace(planned, columns=columns)
+
+    def _for_goal(
+        self, asked: float, problem: CycleProblem, planning: Planning, planned: Planned, reasons: Mapping[str, str]
+    ) -> Planned:
+        """The plan that leaves at most so much of the queries' texts for the last run, and costs least.
+
+        A plan that leaves no more as it is stays. The rest of a cycle is planned with the prices found at its begin.
+        """
+        options, statistics, past = planned.options, problem.statistics, problem.past
+        timeline = problem.timeline
+        text = text_cost(planned.queries, statistics, only_last(timeline), options, past)
+        by_texts = planned.reasons.keys() >= planned.queries.keys()
+        left = text if by_texts else planned.plan.cost[-1]
+        if left > asked * text:
+            timeline, planning = planned_for(
+                lambda priced: choose_plan(planning, statistics, priced, options, past), timeline, asked * text
+            )
+            if planning.plan.cost[-1] < left:
+                left = planning.plan.cost[-1]
+                plan = with_texts(planning.plan, replace(problem, timeline=timeline), reasons)
+                planned = replace(planned, plan=plan, planning=planning, reasons=reasons)
+        return replace(planned, final_work=FinalWork(asked, left / text if text else 0.0))
 
     def _by_policy(
         self,

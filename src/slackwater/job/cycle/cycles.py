@@ -148,6 +148,8 @@ class Cycles:
         planning_s = time.thread_time() - started
         for reason in planned.reason_lines("computed from scratch at every delivery"):
             note(reason)
+        if planned.final_work is not None:
+            note(planned.final_work.line)
         outputs, queries = told_apart({name: columns_of(fields) for name, fields in problem.fields.items()})
         record = CycleRecord(
             job=self.config.name,
@@ -165,6 +167,7 @@ class Cycles:
             guessed=self._guessed(sources),
             by_text=dict(planned.reasons),
             assumed=planned.assumed,
+            final_work=planned.final_work.as_pair() if planned.final_work is not None else None,
             planning_s=planning_s,
             plan="",
         )

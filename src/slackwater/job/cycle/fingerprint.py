@@ -25,6 +25,7 @@ def fingerprint(config: JobConfig) -> dict[str, str]:
         **each("query", lambda query: _digest(without_comments(query.text))),
         "schedule": ", ".join(timeline.times),
         "weights": ", ".join(map(str, timeline.weights)),
+        **({} if config.final_work is None else {"final_work": str(config.final_work)}),
         **each("deliver", lambda query: ", ".join(map(str, sorted(timeline.due(query.name))))),
         "refresh": config.refresh.value,
         "sources": _digest(*(f"{name}:{_source(source)}" for name, source in config.sources.items())),
@@ -40,7 +41,7 @@ def _source(source: SourceConfig) -> str:
 
 def is_about_time(word: str) -> bool:
     """Whether a change is one of when to run and to deliver: then the rest of a cycle can be planned anew."""
-    return word.split()[0] in ("schedule", "weights", "deliver")
+    return word.split()[0] in ("schedule", "weights", "final_work", "deliver")
 
 
 def changed(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

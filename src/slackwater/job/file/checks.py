@@ -14,7 +14,7 @@ from itertools import product
 from slackwater.errors import UserError, did_you_mean
 from slackwater.job.file.messages import EXAMPLES
 from slackwater.job.file.places import APART, overlaps
-from slackwater.job.file.sections import Changes, ExpectConfig, JobConfig, SourceConfig
+from slackwater.job.file.sections import Changes, ExpectConfig, JobConfig, Refresh, SourceConfig
 from slackwater.job.file.values import TABLE_NAME, Amount
 from slackwater.job.file.yaml_file import Location, Yaml
 from slackwater.time.clock import is_mistaken
@@ -64,10 +64,24 @@ def _timeline(job: JobConfig) -> Iterator[Wrong]:
     if job.weights is not None:
         weights = job.weights
         yield from _tried(("weights",), lambda: Timeline.of(_numbered(job), weights))
+    yield from _final_work(job)
     yield from _deliver(("deliver",), job.deliver, job)
     for name, query in job.several.items():
         if query.deliver is not None:
             yield from _deliver(("queries", name, "deliver"), query.deliver, job)
+
+
+def _final_work(job: JobConfig) -> Iterator[Wrong]:
+    """A goal on the last run: there must be earlier ones, and it must have an answer to deliver."""
+    if job.final_work is None:
+        return
+    if len(job.schedule) == 1:
+        yield Wrong(("final_work",), "`final_work` of a schedule with one run", "add an earlier run to `schedule`")
+    if job.refresh is Refresh.FULL:
+        yield Wrong(("final_work",), "`final_work` beside `refresh: full`, which does nothing early")
+    delivers = [query.deliver for query in job.queries.values()]
+    if not any(isinstance(deliver, str) or job.schedule[-1] in deliver for deliver in delivers):
+        yield Wrong(("final_work",), "`final_work`, but the last run delivers nothing", "deliver: final")
 
 
 def _deliver(at: Location, deliver: str | tuple[str, ...], job: JobConfig) -> Iterator[Wrong]:

@@ -39,6 +39,7 @@ EXAMPLES: Final = {
     "schedule": "schedule: [14:00, 24:00]",
     "timezone": "timezone: Europe/Berlin",
     "weights": "weights: [0.25, 1]",
+    "final_work": "final_work: 30%",
     "refresh": "refresh: auto",
     "prices": "prices: process",
     "sources": "sources: {sales: {path: data/sales}}",

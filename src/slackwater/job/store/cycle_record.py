@@ -41,6 +41,8 @@ class RevisionRecord(Record):
     static_cost: float | None = None
     by_text: dict[str, str] = Field(default={})
     """The queries that are computed by their texts from here on, each with the reason."""
+    final_work: tuple[float, float] | None = None
+    """Where it was planned for a goal on the last run: the share asked for, and the one expected."""
 
 
 class AssumptionRecord(Record):
@@ -99,6 +101,8 @@ class CycleRecord(Record):
     by_text: dict[str, str] = Field(default={})
     """The queries that the first plan computes by their texts, each with the reason."""
     assumed: tuple[AssumptionRecord, ...] = ()
+    final_work: tuple[float, float] | None = None
+    """Where the job file has such a goal: the share that was asked for, and the one that the first plan expects."""
     planning_s: float | None = None
     """CPU seconds of one thread that the first plan took; None where it was not measured."""
     planned_in: int | None = None
@@ -111,6 +115,12 @@ class CycleRecord(Record):
     def by_text_now(self) -> dict[str, str]:
         """The queries that the plan in force computes by their texts, each with the reason."""
         return self.revisions[-1].by_text if self.revisions else self.by_text
+
+    @property
+    def final_work_now(self) -> tuple[float, float] | None:
+        """The share that was asked for and the one that is expected, since a plan was last made for the goal."""
+        since = [revision.final_work for revision in self.revisions if revision.final_work is not None]
+        return since[-1] if since else self.final_work
 
     @property
     def assumptions(self) -> tuple[tuple[str, KeyReference], ...]:
