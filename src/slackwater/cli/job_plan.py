@@ -25,7 +25,7 @@ from slackwater.job.running.check_prices import Promised
 from slackwater.job.store.manifest import told_apart
 from slackwater.json_text import Json
 from slackwater.memo.memo_text import show_memo
-from slackwater.pace.goal import FinalWork
+from slackwater.pace.final_work import FinalWork
 from slackwater.plan.codec import plan_to_value
 from slackwater.plan.explain import explain as explained
 from slackwater.plan.plan import Plan

@@ -43,7 +43,7 @@ from slackwater.job.cycle.conditions import Conditions
 from slackwater.job.running.check_prices import Promised
 from slackwater.json_text import Json
 from slackwater.memo.memo_text import show_memo
-from slackwater.pace.goal import FinalWork
+from slackwater.pace.final_work import FinalWork
 from slackwater.physical.flat_models import RowsCost
 from slackwater.physical.model import CostModel, EngineCost
 from slackwater.plan.codec import plan_to_value

@@ -19,6 +19,7 @@ from slackwater.cli.plan_commands import PlanningOptions, plans
 from slackwater.cli.tradeoff_chart import TradeoffChart
 from slackwater.errors import UserError
 from slackwater.figures import size
+from slackwater.job.change_file import write_final_work
 from slackwater.json_text import Json
 from slackwater.pace.plan_curve import Tradeoff, state_bytes, tradeoff_of
 from slackwater.physical.unit import Unit
@@ -125,7 +126,7 @@ def tradeoff(
     if chart_file is not None:
         write_file(chart_file, TradeoffChart.of(curve).as_svg())
     can_be_met = pick is not None and curve.pick(pick) is not None
-    written = job.write_final_work(pick) if job is not None and pick is not None and can_be_met else None
+    written = write_final_work(job.config, pick) if job is not None and pick is not None and can_be_met else None
     output.report(TradeoffReport(curve, problem.plan.unit, pick, written))
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slackwater.catalog.statistics import Statistics
-from slackwater.errors import Place, UserError, did_you_mean
+from slackwater.errors import UserError, did_you_mean
 from slackwater.job.cycle.carry import CarriedOver
 from slackwater.job.cycle.conditions import Conditions
 from slackwater.job.cycle.cycle_planner import CyclePlanner
@@ -34,7 +34,6 @@ from slackwater.job.cycle.tidy import Cleaned, all_of, emptied, size_of, spent
 from slackwater.job.cycle.turns import following, turns
 from slackwater.job.file.config import find_job, load_job
 from slackwater.job.file.describe import job_line, job_table
-from slackwater.job.file.edit import with_key
 from slackwater.job.file.places import check_apart
 from slackwater.job.file.sections import JobConfig
 from slackwater.job.history import History
@@ -65,12 +64,11 @@ from slackwater.job.store.accounts import (
 )
 from slackwater.job.store.answer_directory import AnswerDirectory
 from slackwater.job.store.at_work import at_work
-from slackwater.job.store.disk import write_text
 from slackwater.job.store.manifest import Manifest
 from slackwater.job.store.publishing import show_last, show_last_of
 from slackwater.job.store.removal import remove
 from slackwater.job.store.store import Store
-from slackwater.pace.goal import FinalWork
+from slackwater.pace.final_work import FinalWork
 from slackwater.plan.plan import ONLY, Plan
 from slackwater.rows.feedback import History as CountedBefore
 from slackwater.spark.death import forget_dead_jvm, saying_if_spark_died
@@ -164,17 +162,6 @@ class Job:
             return (planned or self.planned()).final_work if self.config.final_work is not None else None
         pair = cycle.record().final_work_now
         return FinalWork(*pair) if pair is not None else None
-
-    def write_final_work(self, share: float) -> str:
-        """Writes a goal on the last run into the job file; the line that is there now."""
-        value = f"{100 * share:.6g}%"
-        try:
-            text = self.config.file.read_text(encoding="utf-8")
-            write_text(self.config.file, with_key(text, "final_work", value, "schedule", self.config.file))
-        except OSError as error:
-            place = Place(str(self.config.file))
-            raise UserError(f"cannot write the job file: {error.strerror}", place=place) from error
-        return f"final_work: {value}"
 
     def conditions(self) -> Conditions:
         """What answers depend on beside inputs: of the cycle that is under way or, if none is, as one would begin."""

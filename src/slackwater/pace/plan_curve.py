@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from slackwater.advice.planned_problem import PlannedProblem
 from slackwater.json_text import Json
 from slackwater.pace.curve import TradeoffPoint, cheapest_for, tradeoff_curve
-from slackwater.pace.goal import weighted, with_added
+from slackwater.pace.final_work import weighted, with_added
 from slackwater.plan.plan import Plan
 from slackwater.time.timeline import Timeline
 

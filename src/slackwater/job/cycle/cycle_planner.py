@@ -37,7 +37,7 @@ from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.cycle_record import CycleRecord
 from slackwater.job.store.manifest import Manifest
 from slackwater.job.store.store import Store
-from slackwater.pace.goal import FinalWork, only_last, planned_for
+from slackwater.pace.final_work import FinalWork, only_last, planned_for
 from slackwater.physical.bill import Bill
 from slackwater.physical.model import EngineCost
 from slackwater.plan.options import Options

@@ -9,7 +9,7 @@ from slackwater.algebra.relation import Query
 from slackwater.algebra.schema import Field
 from slackwater.catalog.statistics import Statistics
 from slackwater.job.store.cycle_record import AssumptionRecord
-from slackwater.pace.goal import FinalWork
+from slackwater.pace.final_work import FinalWork
 from slackwater.plan.options import Options
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Planning

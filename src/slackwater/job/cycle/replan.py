@@ -14,7 +14,7 @@ from slackwater.job.cycle.planned import Planned
 from slackwater.job.cycle.situation import Situation
 from slackwater.job.store.cycle_record import AssumptionRecord, Expected, RevisionRecord
 from slackwater.job.store.manifest import now
-from slackwater.pace.goal import FinalWork
+from slackwater.pace.final_work import FinalWork
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan
 from slackwater.plan.price import rest_cost

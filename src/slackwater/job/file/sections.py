@@ -324,11 +324,7 @@ class JobConfig(Section):
         Field(description="The price of a unit of work at each run; by default 1."),
     ] = None
     final_work: Annotated[
-        Share,
-        Field(
-            description="At most this part of a full recompute is left for the last run, e.g. 30%; as little as "
-            "possible is spent on it, by the weights."
-        ),
+        Share, Field(description="At most this part of a full recompute is left for the last run, e.g. 30%.")
     ] = None
     prices: Annotated[
         Basis, Field(description="What costs are counted of: process, all CPU time, or executors, that of tasks.")
