@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os.path import realpath
 from typing import TYPE_CHECKING
 
 from slackwater.errors import InternalError
 from slackwater.job.inputs.file_rows import FileRows, SourceRows, by_path, keep_rows, known_rows
-from slackwater.job.inputs.sources import Source, reader_options
+from slackwater.job.inputs.sources import Source, reader_options, unreadable
+from slackwater.job.inputs.text_lines import counts_by_line, rows_of_lines
 from slackwater.job.store.manifest import checksum_of
 from slackwater.job.store.pins import FilePin
 from slackwater.job.store.store import Store
@@ -55,6 +56,12 @@ class RowCounting:
         return replace(source, counted=by_path(counted_before.files))
 
     def _count(self, source: Source, pins: Sequence[FilePin]) -> list[FileRows]:
+        """Here, as far as records are lines; by one statement of Spark, as far as not."""
+        counted = [] if source.is_feed else list(_counted_here(source, pins))
+        left = pins[len(counted) :]
+        return [*counted, *(self._count_by_spark(source, left) if left else ())]
+
+    def _count_by_spark(self, source: Source, pins: Sequence[FilePin]) -> list[FileRows]:
         """By one statement; a file that Spark finds no row in has none."""
         run_statement(self.session(), source.counted_view(VIEW, pins))
         dropping = reader_options(source.config).get("mode", "").upper() == "DROPMALFORMED"
@@ -65,6 +72,21 @@ class RowCounting:
             raise InternalError(f"Spark has counted rows of {min(unknown)}, which is no file of source {source.name}")
         nothing = (0, 0, 0, 0) if source.is_feed else (0,)
         return [_file_rows(pin, rows.get(place, nothing)) for place, pin in places.items()]
+
+
+def _counted_here(source: Source, pins: Sequence[FilePin]) -> Iterator[FileRows]:
+    """The files whose records are lines, up to the first one that only Spark can read."""
+    options = reader_options(source.config)
+    if not counts_by_line(source.config.format, options):
+        return
+    for pin in pins:
+        try:
+            rows = rows_of_lines(source.directory / pin.path, source.config.format, options)
+        except OSError as error:
+            raise unreadable(source.name, source.directory / pin.path, error) from error
+        if rows is None:
+            return
+        yield _file_rows(pin, (rows,))
 
 
 def _file_rows(pin: FilePin, counts: Sequence[int]) -> FileRows:
