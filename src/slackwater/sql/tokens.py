@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sqlglot import Token
 from sqlglot.errors import TokenError
@@ -31,6 +32,7 @@ def written(text: str, token: Token) -> str:
     return text[token.start : token.end + 1]
 
 
+@lru_cache(maxsize=64)
 def without_comments(text: str) -> str:
     """The text with one space between tokens: the same for two texts that differ in comments and white space only.
 
