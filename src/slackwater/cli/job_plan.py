@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from slackwater.job.running.check_prices import Promised
 from slackwater.job.store.manifest import told_apart
 from slackwater.json_text import Json
 from slackwater.memo.memo_text import show_memo
-from slackwater.pace.final_work import FinalWork
+from slackwater.pace.final_work import LastRunGoal
 from slackwater.plan.codec import plan_to_value
 from slackwater.plan.explain import explain as explained
 from slackwater.plan.plan import Plan
@@ -62,7 +62,7 @@ class JobExplanation:
     by_text: Mapping[str, str]
     """The queries that are computed by their texts, each with the reason."""
     why_not: WhyNot | None
-    final_work: FinalWork | None
+    goals: Sequence[LastRunGoal]
 
     @property
     def planning(self) -> Planning | None:
@@ -71,7 +71,7 @@ class JobExplanation:
     def as_json(self) -> Json:
         value: dict[str, Json] = {"plan": plan_to_value(self.plan), "conditions": dict(self.conditions.as_value())}
         value["promises"] = promised_as_json(self.promised)
-        value |= by_text_as_json(self.by_text) | final_work_as_json(self.final_work)
+        value |= by_text_as_json(self.by_text) | goals_as_json(self.goals)
         if self.programs:
             value["sql"] = [{"run": name, "text": text} for name, text in self.programs]
         if self.why_not is not None:
@@ -88,7 +88,7 @@ class JobExplanation:
         parts: list[RenderableType] = [Text(explained(self.plan, costs=True, run=self.run))]
         parts += map(Text, [*self.conditions.lines(), *self.promised.lines()])
         parts += by_text_lines(self.by_text)
-        parts += final_work_lines(self.final_work)
+        parts += goal_lines(self.goals)
         if self.why_not is not None:
             parts += [Text(), *map(Text, self.why_not.lines())]
         for _, text in self.programs:
@@ -116,14 +116,14 @@ def by_text_as_json(reasons: Mapping[str, str]) -> dict[str, Json]:
     return {"from_scratch_because": only if only is not None else {**named}}
 
 
-def final_work_lines(goal: FinalWork | None) -> list[RenderableType]:
-    """How a plan stands to the job's goal on the last run, if it has one."""
-    return [] if goal is None else [Text(goal.line, style="" if goal.is_met else "yellow")]
+def goal_lines(goals: Iterable[LastRunGoal]) -> list[RenderableType]:
+    """How a plan stands to the job's goals on the last run."""
+    return [Text(goal.line, style="" if goal.is_met else "yellow") for goal in goals]
 
 
-def final_work_as_json(goal: FinalWork | None) -> dict[str, Json]:
-    """The same as an entry of a JSON report."""
-    return {} if goal is None else {"final_work": {"asked": goal.asked, "expected": goal.expected}}
+def goals_as_json(goals: Iterable[LastRunGoal]) -> dict[str, Json]:
+    """The same as entries of a JSON report."""
+    return {goal.key: {"asked": goal.asked, "expected": goal.expected} for goal in goals}
 
 
 def explain_job(path: Path | None, asked: ExplainOptions) -> JobExplanation:
@@ -150,7 +150,7 @@ def explain_job(path: Path | None, asked: ExplainOptions) -> JobExplanation:
         job.promised(planned if not begun else None),
         job.by_text(planned if not begun else None),
         _why_not(job, planned, asked) if planned is not None else None,
-        job.final_work(planned if not begun else None),
+        job.goals(planned if not begun else None),
     )
 
 

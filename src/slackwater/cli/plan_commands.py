@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -29,8 +29,8 @@ from slackwater.cli.job_plan import (
     by_text_lines,
     explain_job,
     explained_why_not,
-    final_work_as_json,
-    final_work_lines,
+    goal_lines,
+    goals_as_json,
 )
 from slackwater.cli.output import CommandOutput, Report, reporting
 from slackwater.cli.promised import promised_as_json
@@ -43,7 +43,7 @@ from slackwater.job.cycle.conditions import Conditions
 from slackwater.job.running.check_prices import Promised
 from slackwater.json_text import Json
 from slackwater.memo.memo_text import show_memo
-from slackwater.pace.final_work import FinalWork
+from slackwater.pace.final_work import LastRunGoal
 from slackwater.physical.flat_models import RowsCost
 from slackwater.physical.model import CostModel, EngineCost
 from slackwater.plan.codec import plan_to_value
@@ -206,11 +206,11 @@ class PlanReport:
     """Of a job: what its sources promise, and what of it is checked."""
     by_text: Mapping[str, str] = field(default_factory=dict)
     """Of a job: the queries that are computed by their texts, each with the reason."""
-    final_work: FinalWork | None = None
-    """Of a job: how the plan stands to its goal on the last run."""
+    goals: Sequence[LastRunGoal] = ()
+    """Of a job: how the plan stands to its goals on the last run."""
 
     def as_json(self) -> Json:
-        value: dict[str, Json] = dict(plan_to_value(self.plan)) | final_work_as_json(self.final_work)
+        value: dict[str, Json] = dict(plan_to_value(self.plan)) | goals_as_json(self.goals)
         if self.sql:
             value["sql"] = _texts(self.plan)
         if self.conditions is not None:
@@ -234,7 +234,7 @@ class PlanReport:
                 parts = _sql_parts(self.plan) if self.sql else ()
                 zone = [Text(f"runs are due by the clock of {self.timezone}")] if self.timezone is not None else []
                 promised = self.promised.lines() if self.promised is not None else ()
-                reasons = [*by_text_lines(self.by_text), *final_work_lines(self.final_work)]
+                reasons = [*by_text_lines(self.by_text), *goal_lines(self.goals)]
                 return Group(Text(explained(self.plan)), *zone, *map(Text, [*notes, *promised]), *reasons, *parts)
 
 
@@ -334,8 +334,8 @@ def plan(output: CommandOutput, /, sql: bool, form: str, from_now: bool, path: P
                 planned = job.planned() if job.store.current() is None else None
                 job_plan = planned.plan if planned is not None else job.plan()
                 promised, by_text = job.promised(planned), job.by_text(planned)
-                goal = job.final_work(planned)
-                report = PlanReport(job_plan, form, sql, job.conditions(), zone, promised, by_text, goal)
+                goals = job.goals(planned)
+                report = PlanReport(job_plan, form, sql, job.conditions(), zone, promised, by_text, goals)
         output.report(report)
         return
     if from_now:

@@ -68,7 +68,7 @@ from slackwater.job.store.manifest import Manifest
 from slackwater.job.store.publishing import show_last, show_last_of
 from slackwater.job.store.removal import remove
 from slackwater.job.store.store import Store
-from slackwater.pace.final_work import FinalWork
+from slackwater.pace.final_work import LastRunGoal, goals_of_pairs
 from slackwater.plan.plan import ONLY, Plan
 from slackwater.rows.feedback import History as CountedBefore
 from slackwater.spark.death import forget_dead_jvm, saying_if_spark_died
@@ -155,13 +155,13 @@ class Job:
         cycle = self._cycles.open() if planned is None else None
         return cycle.record().by_text_now if cycle is not None else (planned or self.planned()).reasons
 
-    def final_work(self, planned: Planned | None = None) -> FinalWork | None:
-        """How a plan, or that of the cycle under way, stands to the job's goal on the last run, if it has one."""
+    def goals(self, planned: Planned | None = None) -> tuple[LastRunGoal, ...]:
+        """How a plan, or that of the cycle under way, stands to the job's goals on the last run."""
         cycle = self._cycles.open() if planned is None else None
-        if cycle is None:
-            return (planned or self.planned()).final_work if self.config.final_work is not None else None
-        pair = cycle.record().final_work_now
-        return FinalWork(*pair) if pair is not None else None
+        if cycle is not None:
+            return goals_of_pairs(cycle.record().goals_now)
+        has_goals = self.config.final_work is not None or self.config.latency is not None
+        return (planned or self.planned()).goals if has_goals else ()
 
     def conditions(self) -> Conditions:
         """What answers depend on beside inputs: of the cycle that is under way or, if none is, as one would begin."""

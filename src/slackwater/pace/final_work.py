@@ -1,14 +1,17 @@
 """Prices of runs for a goal: the plan that costs least of those that leave at most so much for the last run.
 
-A goal is a share of a full recompute. It is reached by a dearer last run: with a price added to the last run's, the
-planner's best plan is a point of the trade-off curve (`curve`), and the point that meets the goal has the least cost.
+A goal is a share of a full recompute, or seconds from when the last run is due to its answer. It is reached by a
+dearer last run: with a price added to the last run's, the planner's best plan is a point of the trade-off curve
+(`curve`), and the point that meets the goal has the least cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
+from slackwater.figures import seconds
 from slackwater.pace.curve import TradeoffPoint, point_for
 from slackwater.plan.planner import Planning
 from slackwater.search.objective import Vector
@@ -19,11 +22,9 @@ from slackwater.time.timeline import Timeline
 class FinalWork:
     """What a plan leaves for the last run, as shares of the queries' texts: at most so much was asked for."""
 
+    key: ClassVar[str] = "final_work"
     asked: float
     expected: float
-
-    def as_pair(self) -> tuple[float, float]:
-        return self.asked, self.expected
 
     @property
     def is_met(self) -> bool:
@@ -38,6 +39,44 @@ class FinalWork:
             f"final work: {self.asked:.0%} of a full recompute asked for, but {self.expected:.0%} is the least that a "
             "plan of this schedule leaves; a run shortly before the last one may leave less"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Seconds from when the last run is due until its answer is published: at most so many were asked for."""
+
+    key: ClassVar[str] = "latency"
+    asked: float
+    expected: float
+
+    @property
+    def is_met(self) -> bool:
+        return self.expected <= self.asked
+
+    @property
+    def line(self) -> str:
+        """In words."""
+        expected, asked = seconds(self.expected), seconds(self.asked)
+        if self.is_met:
+            return f"latency: {expected} expected, at most {asked} asked for"
+        return (
+            f"latency: {asked} asked for, but {expected} is the least that a plan of this schedule is expected to "
+            "take; a warm Spark (`slackwater watch`) or a run shortly before the last one may take less"
+        )
+
+
+LastRunGoal = FinalWork | Latency
+"""A goal on the last run: what was asked for, and what a plan is expected to reach."""
+
+
+def goals_as_pairs(goals: tuple[LastRunGoal, ...]) -> dict[str, tuple[float, float]]:
+    """Goals as records keep them."""
+    return {goal.key: (goal.asked, goal.expected) for goal in goals}
+
+
+def goals_of_pairs(pairs: Mapping[str, tuple[float, float]]) -> tuple[LastRunGoal, ...]:
+    """The goals of a record."""
+    return tuple(kind(*pairs[kind.key]) for kind in (FinalWork, Latency) if kind.key in pairs)
 
 
 def with_added(timeline: Timeline, rate: float) -> Timeline:

@@ -13,6 +13,7 @@ from tests.job.room import BY_TEXT, Heard, Room, expected
 from slackwater.errors import UserError
 from slackwater.job.cycle.planned import Planned
 from slackwater.job.job import Job
+from slackwater.pace.final_work import FinalWork, Latency
 
 LAZY: Mapping[str, object] = {"deliver": "final", "refresh": "auto", "weights": [1, 1, 1]}
 """By these prices nothing is done early: the day costs least so."""
@@ -30,18 +31,23 @@ def day_cost(planned: Planned) -> float:
     return sum(planned.plan.cost)
 
 
+def final_work(planned: Planned) -> FinalWork:
+    (goal,) = planned.goals
+    assert isinstance(goal, FinalWork)
+    return goal
+
+
 def test_without_a_goal_nothing_is_done_early_at_these_prices(tmp_path: Path) -> None:
     with planning(tmp_path) as (_, job):
         planned = job.planned()
-    assert planned.final_work is None
+    assert planned.goals == ()
     assert planned.plan.cost[:2] == (0.0, 0.0)
 
 
 def test_the_plan_leaves_as_little_as_is_asked_for(tmp_path: Path) -> None:
     with planning(tmp_path, final_work="60%") as (_, job):
         planned = job.planned()
-    assert planned.final_work is not None
-    assert planned.final_work.is_met
+    assert final_work(planned).is_met
     assert planned.plan.cost[-1] <= 0.6 * planned.as_text * planned.plan.batch_cost[-1] * 1.001
     assert planned.plan.states
     *early, last = planned.plan.weights
@@ -54,8 +60,7 @@ def test_a_stricter_goal_never_costs_less_over_the_day(tmp_path: Path) -> None:
     for share in ("100%", "80%", "70%", "60%"):
         with planning(tmp_path / share, final_work=share) as (_, job):
             planned = job.planned()
-            assert planned.final_work is not None
-            if planned.final_work.is_met:
+            if final_work(planned).is_met:
                 costs.append(day_cost(planned))
     assert len(costs) >= 3
     assert costs == sorted(costs)
@@ -64,10 +69,9 @@ def test_a_stricter_goal_never_costs_less_over_the_day(tmp_path: Path) -> None:
 def test_what_cannot_be_met_is_said_and_the_least_is_left(tmp_path: Path) -> None:
     with planning(tmp_path, final_work="0.1%") as (_, job):
         planned, heard = job.planned(), Heard()
-        assert planned.final_work is not None
-        assert not planned.final_work.is_met
-        least = f"{planned.final_work.expected:.0%} is the least that a plan of this schedule leaves"
-        assert least in planned.final_work.line
+        assert not final_work(planned).is_met
+        least = f"{final_work(planned).expected:.0%} is the least that a plan of this schedule leaves"
+        assert least in final_work(planned).line
         job.run(progress=heard)
         assert any(least in note for note in heard.notes)
     with planning(tmp_path / "other", final_work="60%") as (_, job):
@@ -78,8 +82,7 @@ def test_what_cannot_be_met_is_said_and_the_least_is_left(tmp_path: Path) -> Non
 def test_a_query_that_cannot_be_taken_apart_meets_no_goal(tmp_path: Path) -> None:
     with planning(tmp_path, query=BY_TEXT, final_work="50%") as (_, job):
         planned = job.planned()
-    assert planned.final_work is not None
-    assert planned.final_work.expected == 1.0
+    assert final_work(planned).expected == 1.0
 
 
 def test_a_day_with_a_goal_delivers_what_batch_would(tmp_path: Path) -> None:
@@ -90,12 +93,10 @@ def test_a_day_with_a_goal_delivers_what_batch_would(tmp_path: Path) -> None:
         assert room.answer() == expected(room.arrivals)
         cycle = job.store.current()
         assert cycle is not None
-        asked, left = cycle.record().final_work or (0.0, 0.0)
+        asked, left = cycle.record().goals["final_work"]
         assert asked == 0.6
         assert 0.0 < left <= 0.6
-        goal = job.final_work()
-        assert goal is not None
-        assert (goal.asked, goal.expected) == (asked, left)
+        assert job.goals() == (FinalWork(asked, left),)
 
 
 def test_a_goal_that_changes_during_the_day_holds_from_the_next_run_on(tmp_path: Path) -> None:
@@ -110,10 +111,7 @@ def test_a_goal_that_changes_during_the_day_holds_from_the_next_run_on(tmp_path:
         assert cycle is not None
         revision = cycle.record().revisions[-1]
         assert "changed: final_work" in revision.reasons
-        assert revision.final_work is not None
-        goal = later.final_work()
-        assert goal is not None
-        assert (goal.asked, goal.expected) == revision.final_work
+        assert later.goals() == (FinalWork(*revision.goals["final_work"]),)
         room.arrive(3)
         later.run()
         assert room.answer() == expected(room.arrivals)
@@ -134,3 +132,33 @@ def test_goals_that_make_no_sense_are_refused(settings: dict[str, object], messa
         room.write(sources={"sales": {"path": "data/sales"}, "returns": {"path": "data/returns"}})
     with pytest.raises(UserError, match=message):
         room.config()
+
+
+def latency(planned: Planned) -> Latency:
+    (goal,) = planned.goals
+    assert isinstance(goal, Latency)
+    return goal
+
+
+def test_a_latency_is_met_by_work_that_is_done_early(tmp_path: Path) -> None:
+    with planning(tmp_path / "a", latency="10h") as (_, job):
+        whole = latency(job.planned()).expected
+    asked = 0.85 * whole
+    with planning(tmp_path / "b", latency=f"{asked:.0f}s") as (_, job):
+        planned = job.planned()
+    assert latency(planned).is_met
+    assert planned.plan.states
+    assert latency(planned).expected < 0.86 * whole
+    with planning(tmp_path / "c", latency="1s") as (_, job):
+        goal = latency(job.planned())
+    assert not goal.is_met
+    assert "is the least that a plan of this schedule is expected to take" in goal.line
+
+
+def test_of_two_goals_both_are_met(tmp_path: Path) -> None:
+    with planning(tmp_path, latency="10h", final_work="60%") as (_, job):
+        work, time = job.planned().goals
+    assert isinstance(work, FinalWork)
+    assert isinstance(time, Latency)
+    assert work.is_met
+    assert time.is_met

@@ -31,19 +31,24 @@ from slackwater.job.learning.assumptions import assuming, learned_assumptions, p
 from slackwater.job.learning.joined_columns import joined_columns
 from slackwater.job.learning.prices import ClusterPrices, cluster_of, read_prices
 from slackwater.job.learning.statistics_collector import StatisticsCollector
+from slackwater.job.learning.wall_times import WallTimes, wall_times
 from slackwater.job.store.accounts import Phase, charged_to
 from slackwater.job.store.column_records import fields_of
 from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.cycle_record import CycleRecord
 from slackwater.job.store.manifest import Manifest
 from slackwater.job.store.store import Store
-from slackwater.pace.final_work import FinalWork, only_last, planned_for
+from slackwater.pace.final_work import FinalWork, LastRunGoal, Latency, only_last, planned_for
 from slackwater.physical.bill import Bill
 from slackwater.physical.model import EngineCost
 from slackwater.plan.options import Options
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Planning, choose_plan, plan_queries, text_cost
+from slackwater.search.objective import Vector
+
+SECOND = 1e6
+"""In the unit of costs."""
 
 Bound = tuple[dict[str, Query], dict[str, str]]
 """Queries that can be taken apart, and of each other one the reason why it cannot."""
@@ -169,7 +174,7 @@ class CyclePlanner:
             required,
             planned.reasons,
             planned.assumed,
-            planned.final_work,
+            planned.goals,
         )
 
     def _not_planned(self, situation: Situation, reasons: Sequence[str]) -> NotPlanned | None:
@@ -234,18 +239,18 @@ class CyclePlanner:
         if not queries:
             plan = text_plan(self.config.queries, problem)
             planned = Planned(plan, queries, problem.statistics, None, options, reasons, columns=columns)
-            goal = self.config.final_work
-            return planned if goal is None else replace(planned, final_work=FinalWork(goal, 1.0))
+            return replace(planned, goals=self._goals(problem, planned.plan.cost, 0.0))
         planning = plan_queries(queries, problem.statistics, problem.timeline, options, problem.past)
         planned = self._by_policy(problem, options, planning, queries, reasons)
-        if self.config.final_work is not None and problem.timeline.weights == self.config.timeline.weights:
-            planned = self._for_goal(self.config.final_work, problem, planning, planned, reasons)
+        has_goals = self.config.final_work is not None or self.config.latency is not None
+        if has_goals and problem.timeline.weights == self.config.timeline.weights:
+            planned = self._for_goals(problem, planning, planned, reasons)
         return replace(planned, columns=columns)
 
-    def _for_goal(
-        self, asked: float, problem: CycleProblem, planning: Planning, planned: Planned, reasons: Mapping[str, str]
+    def _for_goals(
+        self, problem: CycleProblem, planning: Planning, planned: Planned, reasons: Mapping[str, str]
     ) -> Planned:
-        """The plan that leaves at most so much of the queries' texts for the last run, and costs least.
+        """The plan that leaves at most so much for the last run as the goals allow, and costs least.
 
         A plan that leaves no more as it is stays. The rest of a cycle is planned with the prices found at its begin.
         """
@@ -253,16 +258,37 @@ class CyclePlanner:
         timeline = problem.timeline
         text = text_cost(planned.queries, statistics, only_last(timeline), options, past)
         by_texts = planned.reasons.keys() >= planned.queries.keys()
-        left = text if by_texts else planned.plan.cost[-1]
-        if left > asked * text:
+        cost = (*(0.0,) * (timeline.last - 1), text) if by_texts else planned.plan.cost
+        most = self._most_at_the_end(text)
+        if cost[-1] > most:
             timeline, planning = planned_for(
-                lambda priced: choose_plan(planning, statistics, priced, options, past), timeline, asked * text
+                lambda priced: choose_plan(planning, statistics, priced, options, past), timeline, most
             )
-            if planning.plan.cost[-1] < left:
-                left = planning.plan.cost[-1]
+            if planning.plan.cost[-1] < cost[-1]:
+                cost = planning.plan.cost
                 plan = with_texts(planning.plan, replace(problem, timeline=timeline), reasons)
                 planned = replace(planned, plan=plan, planning=planning, reasons=reasons)
-        return replace(planned, final_work=FinalWork(asked, left / text if text else 0.0))
+        return replace(planned, goals=self._goals(problem, cost, text))
+
+    def _most_at_the_end(self, text: float) -> float:
+        """The most that the last run may cost, by all goals, given what a full recompute costs."""
+        share, latency = self.config.final_work, self.config.latency
+        limits = [share * text] if share is not None else []
+        return min([*limits, *([] if latency is None else [SECOND * self._wall_times.cost_s(latency)])])
+
+    def _goals(self, problem: CycleProblem, cost: Vector, text: float) -> tuple[LastRunGoal, ...]:
+        """How a plan that costs so much at its runs stands to the goals; without an estimate, it recomputes all."""
+        share, latency, goals = self.config.final_work, self.config.latency, list[LastRunGoal]()
+        if share is not None:
+            goals.append(FinalWork(share, cost[-1] / text if text else 1.0))
+        if latency is not None:
+            costs_s = [each / SECOND for each in cost]
+            goals.append(Latency(latency, self._wall_times.latency_s(problem.timeline.times, costs_s)))
+        return tuple(goals)
+
+    @property
+    def _wall_times(self) -> WallTimes:
+        return wall_times(self.store, self.config.spark)
 
     def _by_policy(
         self,

@@ -35,6 +35,7 @@ from slackwater.job.store.cycle_record import CycleRecord, Expected, RevisionRec
 from slackwater.job.store.manifest import Manifest, now, told_apart
 from slackwater.job.store.removal import remove
 from slackwater.job.store.store import Store
+from slackwater.pace.final_work import goals_as_pairs
 from slackwater.plan.plan import Plan
 from slackwater.time.timeline import Timeline
 
@@ -148,8 +149,8 @@ class Cycles:
         planning_s = time.thread_time() - started
         for reason in planned.reason_lines("computed from scratch at every delivery"):
             note(reason)
-        if planned.final_work is not None:
-            note(planned.final_work.line)
+        for goal in planned.goals:
+            note(goal.line)
         outputs, queries = told_apart({name: columns_of(fields) for name, fields in problem.fields.items()})
         record = CycleRecord(
             job=self.config.name,
@@ -167,7 +168,7 @@ class Cycles:
             guessed=self._guessed(sources),
             by_text=dict(planned.reasons),
             assumed=planned.assumed,
-            final_work=planned.final_work.as_pair() if planned.final_work is not None else None,
+            goals=goals_as_pairs(planned.goals),
             planning_s=planning_s,
             plan="",
         )

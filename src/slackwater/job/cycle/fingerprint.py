@@ -16,7 +16,7 @@ from slackwater.sql.tokens import without_comments
 
 def fingerprint(config: JobConfig) -> dict[str, str]:
     """What must not change during a cycle, by the words that name it; of several queries each by its own."""
-    timeline = config.timeline
+    timeline, goals = config.timeline, {"final_work": config.final_work, "latency": config.latency}
 
     def each(what: str, value_of: Callable[[JobQuery], str]) -> dict[str, str]:
         return {f"{what} {name}".rstrip(): value_of(query) for name, query in config.queries.items()}
@@ -25,7 +25,7 @@ def fingerprint(config: JobConfig) -> dict[str, str]:
         **each("query", lambda query: _digest(without_comments(query.text))),
         "schedule": ", ".join(timeline.times),
         "weights": ", ".join(map(str, timeline.weights)),
-        **({} if config.final_work is None else {"final_work": str(config.final_work)}),
+        **{key: str(asked) for key, asked in goals.items() if asked is not None},
         **each("deliver", lambda query: ", ".join(map(str, sorted(timeline.due(query.name))))),
         "refresh": config.refresh.value,
         "sources": _digest(*(f"{name}:{_source(source)}" for name, source in config.sources.items())),
@@ -41,7 +41,7 @@ def _source(source: SourceConfig) -> str:
 
 def is_about_time(word: str) -> bool:
     """Whether a change is one of when to run and to deliver: then the rest of a cycle can be planned anew."""
-    return word.split()[0] in ("schedule", "weights", "final_work", "deliver")
+    return word.split()[0] in ("schedule", "weights", "final_work", "latency", "deliver")
 
 
 def changed(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

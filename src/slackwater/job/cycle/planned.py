@@ -9,7 +9,7 @@ from slackwater.algebra.relation import Query
 from slackwater.algebra.schema import Field
 from slackwater.catalog.statistics import Statistics
 from slackwater.job.store.cycle_record import AssumptionRecord
-from slackwater.pace.final_work import FinalWork
+from slackwater.pace.final_work import LastRunGoal
 from slackwater.plan.options import Options
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Planning
@@ -34,8 +34,8 @@ class Planned:
     """Those of the sources."""
     assumed: tuple[AssumptionRecord, ...] = ()
     """What the plan relies on beside promises."""
-    final_work: FinalWork | None = None
-    """How it stands to the goal of the job file."""
+    goals: tuple[LastRunGoal, ...] = ()
+    """How it stands to the goals of the job file."""
 
     @property
     def cost(self) -> float:

@@ -14,7 +14,7 @@ from slackwater.job.cycle.planned import Planned
 from slackwater.job.cycle.situation import Situation
 from slackwater.job.store.cycle_record import AssumptionRecord, Expected, RevisionRecord
 from slackwater.job.store.manifest import now
-from slackwater.pace.final_work import FinalWork
+from slackwater.pace.final_work import LastRunGoal, goals_as_pairs
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan
 from slackwater.plan.price import rest_cost
@@ -66,8 +66,8 @@ class Proposal:
     """The queries that it computes by their texts, each with the reason."""
     assumed: tuple[AssumptionRecord, ...] = ()
     """What it relies on beside promises, and the plan in force does not."""
-    final_work: FinalWork | None = None
-    """How it stands to the goal of the job file, if that was planned for."""
+    goals: tuple[LastRunGoal, ...] = ()
+    """How it stands to the goals of the job file, where it was planned for them."""
 
     def revision(self) -> RevisionRecord:
         """What a cycle writes down of it."""
@@ -80,7 +80,7 @@ class Proposal:
             cost=self.cost,
             static_cost=self.static_cost,
             by_text=dict(self.by_text),
-            final_work=self.final_work.as_pair() if self.final_work is not None else None,
+            goals=goals_as_pairs(self.goals),
         )
 
     @property

@@ -64,24 +64,23 @@ def _timeline(job: JobConfig) -> Iterator[Wrong]:
     if job.weights is not None:
         weights = job.weights
         yield from _tried(("weights",), lambda: Timeline.of(_numbered(job), weights))
-    yield from _final_work(job)
+    yield from _goals(job)
     yield from _deliver(("deliver",), job.deliver, job)
     for name, query in job.several.items():
         if query.deliver is not None:
             yield from _deliver(("queries", name, "deliver"), query.deliver, job)
 
 
-def _final_work(job: JobConfig) -> Iterator[Wrong]:
-    """A goal on the last run: there must be earlier ones, and it must have an answer to deliver."""
-    if job.final_work is None:
-        return
-    if len(job.schedule) == 1:
-        yield Wrong(("final_work",), "`final_work` of a schedule with one run", "add an earlier run to `schedule`")
-    if job.refresh is Refresh.FULL:
-        yield Wrong(("final_work",), "`final_work` beside `refresh: full`, which does nothing early")
+def _goals(job: JobConfig) -> Iterator[Wrong]:
+    """Goals on the last run: there must be earlier ones, and it must have an answer to deliver."""
     delivers = [query.deliver for query in job.queries.values()]
-    if not any(isinstance(deliver, str) or job.schedule[-1] in deliver for deliver in delivers):
-        yield Wrong(("final_work",), "`final_work`, but the last run delivers nothing", "deliver: final")
+    for key in (key for key in ("final_work", "latency") if getattr(job, key) is not None):
+        if len(job.schedule) == 1:
+            yield Wrong((key,), f"`{key}` of a schedule with one run", "add an earlier run to `schedule`")
+        if job.refresh is Refresh.FULL:
+            yield Wrong((key,), f"`{key}` beside `refresh: full`, which does nothing early")
+        if not any(isinstance(deliver, str) or job.schedule[-1] in deliver for deliver in delivers):
+            yield Wrong((key,), f"`{key}`, but the last run delivers nothing", "deliver: final")
 
 
 def _deliver(at: Location, deliver: str | tuple[str, ...], job: JobConfig) -> Iterator[Wrong]:

@@ -40,6 +40,7 @@ EXAMPLES: Final = {
     "timezone": "timezone: Europe/Berlin",
     "weights": "weights: [0.25, 1]",
     "final_work": "final_work: 30%",
+    "latency": "latency: 90s",
     "refresh": "refresh: auto",
     "prices": "prices: process",
     "sources": "sources: {sales: {path: data/sales}}",

@@ -19,6 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr,
 from slackwater.catalog.stated_sizes import ROWS_UNKNOWN, StatedSizes
 from slackwater.catalog.statistics import Arrival
 from slackwater.job.file.assume import Assume
+from slackwater.job.file.durations import Duration
 from slackwater.job.file.file_format import Format
 from slackwater.job.file.price_basis import Basis
 from slackwater.job.file.values import (
@@ -326,6 +327,7 @@ class JobConfig(Section):
     final_work: Annotated[
         Share, Field(description="At most this part of a full recompute is left for the last run, e.g. 30%.")
     ] = None
+    latency: Annotated[Duration, Field(description="At most so long from the last run's time to its answer.")] = None
     prices: Annotated[
         Basis, Field(description="What costs are counted of: process, all CPU time, or executors, that of tasks.")
     ] = Basis.PROCESS
@@ -357,7 +359,6 @@ class JobConfig(Section):
     tolerance: Annotated[
         Tolerance, Field(description="By how much verified floating-point results may differ, relatively.")
     ] = 1e-9
-
     verify: Annotated[
         VerifyConfig | None,
         Field(description="Compare answers with the batch answer after runs; by default never."),

@@ -41,8 +41,8 @@ class RevisionRecord(Record):
     static_cost: float | None = None
     by_text: dict[str, str] = Field(default={})
     """The queries that are computed by their texts from here on, each with the reason."""
-    final_work: tuple[float, float] | None = None
-    """Where it was planned for a goal on the last run: the share asked for, and the one expected."""
+    goals: dict[str, tuple[float, float]] = Field(default={})
+    """The goals on the last run that it was planned for: what was asked for, and what is expected."""
 
 
 class AssumptionRecord(Record):
@@ -101,8 +101,8 @@ class CycleRecord(Record):
     by_text: dict[str, str] = Field(default={})
     """The queries that the first plan computes by their texts, each with the reason."""
     assumed: tuple[AssumptionRecord, ...] = ()
-    final_work: tuple[float, float] | None = None
-    """Where the job file has such a goal: the share that was asked for, and the one that the first plan expects."""
+    goals: dict[str, tuple[float, float]] = Field(default={})
+    """The goals on the last run, by their keys: what was asked for, and what the first plan expects."""
     planning_s: float | None = None
     """CPU seconds of one thread that the first plan took; None where it was not measured."""
     planned_in: int | None = None
@@ -117,10 +117,9 @@ class CycleRecord(Record):
         return self.revisions[-1].by_text if self.revisions else self.by_text
 
     @property
-    def final_work_now(self) -> tuple[float, float] | None:
-        """The share that was asked for and the one that is expected, since a plan was last made for the goal."""
-        since = [revision.final_work for revision in self.revisions if revision.final_work is not None]
-        return since[-1] if since else self.final_work
+    def goals_now(self) -> dict[str, tuple[float, float]]:
+        """The goals that a plan was last made for."""
+        return next((revision.goals for revision in reversed(self.revisions) if revision.goals), self.goals)
 
     @property
     def assumptions(self) -> tuple[tuple[str, KeyReference], ...]:
