@@ -13,6 +13,7 @@ from slackwater.algebra.relation import Query
 from slackwater.catalog.statistics import Statistics
 from slackwater.job.cycle.binding import bound_queries
 from slackwater.job.cycle.carry import CarriedOver, steps_that_read_again, uses_of_states
+from slackwater.job.cycle.last_run_goals import LastRunGoals
 from slackwater.job.cycle.plan_reuse import PlanReuse, fits
 from slackwater.job.cycle.planned import Planned
 from slackwater.job.cycle.problem import CycleProblem
@@ -31,24 +32,19 @@ from slackwater.job.learning.assumptions import assuming, learned_assumptions, p
 from slackwater.job.learning.joined_columns import joined_columns
 from slackwater.job.learning.prices import ClusterPrices, cluster_of, read_prices
 from slackwater.job.learning.statistics_collector import StatisticsCollector
-from slackwater.job.learning.wall_times import WallTimes, wall_times
 from slackwater.job.store.accounts import Phase, charged_to
 from slackwater.job.store.column_records import fields_of
 from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.cycle_record import CycleRecord
 from slackwater.job.store.manifest import Manifest
 from slackwater.job.store.store import Store
-from slackwater.pace.final_work import FinalWork, LastRunGoal, Latency, only_last, planned_for
+from slackwater.pace.final_work import only_last, planned_for
 from slackwater.physical.bill import Bill
 from slackwater.physical.model import EngineCost
 from slackwater.plan.options import Options
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import Planning, choose_plan, plan_queries, text_cost
-from slackwater.search.objective import Vector
-
-SECOND = 1e6
-"""In the unit of costs."""
 
 Bound = tuple[dict[str, Query], dict[str, str]]
 """Queries that can be taken apart, and of each other one the reason why it cannot."""
@@ -236,19 +232,24 @@ class CyclePlanner:
         options = self._options(problem)
         queries, reasons = bound or self._bound(problem)
         columns = {name: source.fields for name, source in problem.sources.items()}
+        goals = LastRunGoals.of(self.config, self.store)
         if not queries:
             plan = text_plan(self.config.queries, problem)
-            planned = Planned(plan, queries, problem.statistics, None, options, reasons, columns=columns)
-            return replace(planned, goals=self._goals(problem, planned.plan.cost, 0.0))
+            reached = goals.reached(problem.timeline.times, plan.cost, 0.0) if goals is not None else ()
+            return Planned(plan, queries, problem.statistics, None, options, reasons, columns=columns, goals=reached)
         planning = plan_queries(queries, problem.statistics, problem.timeline, options, problem.past)
         planned = self._by_policy(problem, options, planning, queries, reasons)
-        has_goals = self.config.final_work is not None or self.config.latency is not None
-        if has_goals and problem.timeline.weights == self.config.timeline.weights:
-            planned = self._for_goals(problem, planning, planned, reasons)
+        if goals is not None and problem.timeline.weights == self.config.timeline.weights:
+            planned = self._for_goals(goals, problem, planning, planned, reasons)
         return replace(planned, columns=columns)
 
     def _for_goals(
-        self, problem: CycleProblem, planning: Planning, planned: Planned, reasons: Mapping[str, str]
+        self,
+        goals: LastRunGoals,
+        problem: CycleProblem,
+        planning: Planning,
+        planned: Planned,
+        reasons: Mapping[str, str],
     ) -> Planned:
         """The plan that leaves at most so much for the last run as the goals allow, and costs least.
 
@@ -259,8 +260,7 @@ class CyclePlanner:
         text = text_cost(planned.queries, statistics, only_last(timeline), options, past)
         by_texts = planned.reasons.keys() >= planned.queries.keys()
         cost = (*(0.0,) * (timeline.last - 1), text) if by_texts else planned.plan.cost
-        most = self._most_at_the_end(text)
-        if cost[-1] > most:
+        if cost[-1] > (most := goals.most(text)):
             timeline, planning = planned_for(
                 lambda priced: choose_plan(planning, statistics, priced, options, past), timeline, most
             )
@@ -268,27 +268,7 @@ class CyclePlanner:
                 cost = planning.plan.cost
                 plan = with_texts(planning.plan, replace(problem, timeline=timeline), reasons)
                 planned = replace(planned, plan=plan, planning=planning, reasons=reasons)
-        return replace(planned, goals=self._goals(problem, cost, text))
-
-    def _most_at_the_end(self, text: float) -> float:
-        """The most that the last run may cost, by all goals, given what a full recompute costs."""
-        share, latency = self.config.final_work, self.config.latency
-        limits = [share * text] if share is not None else []
-        return min([*limits, *([] if latency is None else [SECOND * self._wall_times.cost_s(latency)])])
-
-    def _goals(self, problem: CycleProblem, cost: Vector, text: float) -> tuple[LastRunGoal, ...]:
-        """How a plan that costs so much at its runs stands to the goals; without an estimate, it recomputes all."""
-        share, latency, goals = self.config.final_work, self.config.latency, list[LastRunGoal]()
-        if share is not None:
-            goals.append(FinalWork(share, cost[-1] / text if text else 1.0))
-        if latency is not None:
-            costs_s = [each / SECOND for each in cost]
-            goals.append(Latency(latency, self._wall_times.latency_s(problem.timeline.times, costs_s)))
-        return tuple(goals)
-
-    @property
-    def _wall_times(self) -> WallTimes:
-        return wall_times(self.store, self.config.spark)
+        return replace(planned, goals=goals.reached(timeline.times, cost, text))
 
     def _by_policy(
         self,
