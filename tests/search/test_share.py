@@ -173,7 +173,7 @@ def test_what_pays_only_at_every_run_together_is_found(tmp_path: Path, monkeypat
     """Joined lines of one run alone do not pay: while the last run reads all rows, it has no use for them."""
     with_families = dashboard(tmp_path)
     Sharing(with_families).run()
-    monkeypatch.setattr(share, "MOST_FAMILIES", 0)
+    monkeypatch.setattr(share, "MOST_MEMBERS", 0)
     one_by_one = Chooser(with_families.space, WeightedSum((0.2, 0.3, 0.5, 1.0)), with_families.roots)
     Sharing(one_by_one).run()
     assert amount(with_families.total) < 0.98 * amount(one_by_one.total)

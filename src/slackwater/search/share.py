@@ -16,6 +16,7 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 from slackwater.search.choose import Chooser
 from slackwater.search.objective import Cost, amount, clearly_less
@@ -24,8 +25,8 @@ from slackwater.time.version import OLD
 
 MOST_WORK = 7_000_000
 """The limit of nodes times candidates; candidates with the largest possible saving come first."""
-MOST_FAMILIES = 80
-"""How many families are tried: those whose use costs least beside the plan without them."""
+MOST_MEMBERS = 320
+"""How many nodes the families have that are tried: those whose use costs least beside the plan without them."""
 MOST_PASSES = 3
 """How often all candidates are tried again after a family was shared."""
 MOST_ROUNDS = 50
@@ -54,16 +55,16 @@ class Sharing:
     def run(self) -> None:
         """Shares what the plan saves anyway, then tries every candidate; again once a family has changed the plan."""
         self._settle()
-        for _ in range(MOST_PASSES):
-            if not self._share_candidates():
+        for divisor in range(1, MOST_PASSES + 1):
+            if not self._share_candidates(MOST_WORK // divisor):
                 break
         self._unshare_what_costs()
 
-    def _share_candidates(self) -> bool:
+    def _share_candidates(self, work: int) -> bool:
         """Shares candidates as long as one helps; whether a family was among them, which makes others worth a try."""
         chooser, is_changed = self.chooser, False
         waiting: list[tuple[Cost, Candidate]] = []
-        single = self.candidates()[: MOST_WORK // max(1, len(chooser.space))]
+        single = self.candidates()[: work // max(1, len(chooser.space))]
         for candidate in (*self.families(), *((number,) for number in single)):
             after = self._tried(candidate)
             if clearly_less(after, chooser.total):
@@ -102,13 +103,9 @@ class Sharing:
 
         Where early is best, only the earliest run of a cell counts (Theorem 6.3), else every run.
         """
-        space = self.chooser.space
-        promising: list[tuple[float, int]] = []
-        for number, gain in self._gains().items():
-            cell, run = space[number].key
-            if not (space.early_is_best and run != space.first_run(cell)):
-                promising.append((-gain.saving, number))
-        return [number for _, number in sorted(promising)]
+        gains, space = self._gains(), self.chooser.space
+        late = {n for n in gains if space.early_is_best and space[n].key[1] != space.first_run(space[n].key[0])}
+        return sorted(gains.keys() - late, key=lambda number: (-gains[number].saving, number))
 
     def families(self) -> list[Candidate]:
         """The whole deltas, or the whole snapshots, of one relation at the first run of each interval.
@@ -116,14 +113,16 @@ class Sharing:
         The delta of the first interval is the snapshot that it leads to.
         """
         space = self.chooser.space
-        members: dict[object, dict[int, float]] = defaultdict(dict)
+        found: dict[object, dict[int, float]] = defaultdict(dict)
         for number, gain in self._gains().items():
             cell, run = space[number].key
             if cell.interval and run == space.first_run(cell):
                 for family in self._families_of(number):
-                    members[family][number] = gain.detour
-        several = {tuple(sorted(family)): sum(family.values()) for family in members.values() if len(family) > 1}
-        return sorted(several, key=lambda family: (several[family], family))[:MOST_FAMILIES]
+                    found[family][number] = gain.detour
+        several = {tuple(sorted(family)): sum(family.values()) for family in found.values() if len(family) > 1}
+        nearest = sorted(several, key=lambda family: (several[family], family))
+        upto = accumulate(map(len, nearest))
+        return [family for family, members in zip(nearest, upto, strict=True) if members <= MOST_MEMBERS]
 
     def _families_of(self, number: int) -> Iterator[object]:
         cell, _ = self.chooser.space[number].key
