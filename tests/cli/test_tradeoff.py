@@ -47,8 +47,8 @@ def test_the_table_has_bars_and_says_what_to_write(capsys: pytest.CaptureFixture
     assert "left for the last run" in shown
     assert "██" in shown
     assert "at most 95% for the last run: `weights: [1, 1, " in shown
-    assert main([*QUERY, "--pick", "0.01"]) == DONE
-    assert "no plan leaves at most 1% for the last run" in capsys.readouterr().out
+    assert main([*QUERY, "--pick", "0.01"]) == FAILED
+    assert "no plan leaves at most 0.01 for the last run" in capsys.readouterr().out
 
 
 def test_the_picture_has_every_point(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,7 +61,7 @@ class TradeoffReport:
         chosen = self.tradeoff.pick(share)
         if chosen is None:
             least = min(point.final for point, _ in self.tradeoff.points) / self.tradeoff.batch
-            return f"no plan leaves at most {share:.0%} for the last run of this schedule: the least is {least:.0%}"
+            return f"no plan leaves at most {share:.3g} for the last run of this schedule: the least is {least:.3g}"
         if self.written is not None:
             return f"the job file has `{self.written}` now; the next cycle is planned for it"
         weights = ", ".join(f"{weight:.4g}" for weight in self.tradeoff.weights(chosen[0]))
@@ -100,7 +100,8 @@ def tradeoff(
     Without a query, plan the job in this directory. Costs are estimates; every row is a plan of the schedule as it is,
     which a job gets by the weights in the last column. All runs are counted at the prices that they have now.
 
-    With --pick, write the goal into the job file, as `final_work: 30%`; the next cycle is planned for it.
+    With --pick, write the goal into the job file, as `final_work: 30%`; the next cycle is planned for it. If no plan
+    meets it, nothing is written, and the exit code is 1.
 
     \b
       slackwater tradeoff
@@ -128,6 +129,8 @@ def tradeoff(
     can_be_met = pick is not None and curve.pick(pick) is not None
     written = write_final_work(job.config, pick) if job is not None and pick is not None and can_be_met else None
     output.report(TradeoffReport(curve, problem.plan.unit, pick, written))
+    if pick is not None and not can_be_met:
+        raise click.exceptions.Exit(1)
 
 
 def _of_queries(options: PlanningOptions) -> PlannedProblem:

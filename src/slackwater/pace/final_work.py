@@ -36,7 +36,7 @@ class FinalWork:
         if self.is_met:
             return f"final work: {self.expected:.0%} of a full recompute expected, at most {self.asked:.0%} asked for"
         return (
-            f"final work: {self.asked:.0%} of a full recompute asked for, but {self.expected:.0%} is the least that a "
+            f"final work: {self.asked:.1%} of a full recompute asked for, but {self.expected:.1%} is the least that a "
             "plan of this schedule leaves; a run shortly before the last one may leave less"
         )
 

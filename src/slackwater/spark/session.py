@@ -260,6 +260,9 @@ def shut_down() -> None:
     process = getattr(gateway, "proc", None)
     if gateway is None or process is None:
         return
+    server = getattr(SparkContext._active_spark_context, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = lambda *_: None  # it may find the JVM gone, and would print a traceback
     SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
     SparkSession._instantiatedSession = SparkSession._activeSession = None
     with suppress(OSError, Py4JError):

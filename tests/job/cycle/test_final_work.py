@@ -70,7 +70,7 @@ def test_what_cannot_be_met_is_said_and_the_least_is_left(tmp_path: Path) -> Non
     with planning(tmp_path, final_work="0.1%") as (_, job):
         planned, heard = job.planned(), Heard()
         assert not final_work(planned).is_met
-        least = f"{final_work(planned).expected:.0%} is the least that a plan of this schedule leaves"
+        least = f"{final_work(planned).expected:.1%} is the least that a plan of this schedule leaves"
         assert least in final_work(planned).line
         job.run(progress=heard)
         assert any(least in note for note in heard.notes)
