@@ -19,10 +19,11 @@ from slackwater.time.timeline import Timeline
 
 
 @dataclass(frozen=True, slots=True)
-class FinalWork:
-    """What a plan leaves for the last run, as shares of the queries' texts: at most so much was asked for."""
+class LastRunGoal:
+    """A goal on the last run: at most so much was asked for, and so much is expected of a plan."""
 
-    key: ClassVar[str] = "final_work"
+    key: ClassVar[str]
+    """Its key in a job file."""
     asked: float
     expected: float
 
@@ -33,6 +34,17 @@ class FinalWork:
     @property
     def line(self) -> str:
         """In words."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class FinalWork(LastRunGoal):
+    """What is left for the last run, as a share of the queries' texts."""
+
+    key: ClassVar[str] = "final_work"
+
+    @property
+    def line(self) -> str:
         if self.is_met:
             return f"final work: {self.expected:.0%} of a full recompute expected, at most {self.asked:.0%} asked for"
         return (
@@ -42,20 +54,13 @@ class FinalWork:
 
 
 @dataclass(frozen=True, slots=True)
-class Latency:
-    """Seconds from when the last run is due until its answer is published: at most so many were asked for."""
+class Latency(LastRunGoal):
+    """Seconds from when the last run is due until its answer is published."""
 
     key: ClassVar[str] = "latency"
-    asked: float
-    expected: float
-
-    @property
-    def is_met(self) -> bool:
-        return self.expected <= self.asked
 
     @property
     def line(self) -> str:
-        """In words."""
         expected, asked = seconds(self.expected), seconds(self.asked)
         if self.is_met:
             return f"latency: {expected} expected, at most {asked} asked for"
@@ -63,10 +68,6 @@ class Latency:
             f"latency: {asked} asked for, but {expected} is the least that a plan of this schedule is expected to "
             "take; a warm Spark (`slackwater watch`) or a run shortly before the last one may take less"
         )
-
-
-LastRunGoal = FinalWork | Latency
-"""A goal on the last run: what was asked for, and what a plan is expected to reach."""
 
 
 def goals_as_pairs(goals: tuple[LastRunGoal, ...]) -> dict[str, tuple[float, float]]:
