@@ -27,7 +27,7 @@ LONGEST_SLEEP_S = 30.0
 def watch(output: CommandOutput, days: int, forever: bool, path: Path | None) -> None:
     """Execute the runs of a job as they become due, until the last run of the schedule is done.
 
-    Runs that were missed come first, all at once: the last of them reads what all of them would have read. Spark stays
+    Runs that were missed come first, one after the other; the first of them reads all that has arrived. Spark stays
     warm between runs, which saves its start. A changed job file is read again before the next run.
 
     A run that fails ends the command with its error, and nothing is lost: call it again, or let systemd do so. Beside

@@ -81,7 +81,15 @@ def test_what_only_spark_can_say_is_left_to_it(name: str, content: bytes, format
 
 
 @pytest.mark.parametrize(
-    "options", [{"multiLine": "true"}, {"comment": "#"}, {"lineSep": ";"}, {"mode": "dropmalformed"}, {"encoding": "x"}]
+    "options",
+    [
+        {"multiLine": "true"},
+        {"comment": "#"},
+        {"lineSep": ";"},
+        {"mode": "dropmalformed"},
+        {"MODE": "DROPMALFORMED"},
+        {"encoding": "x"},
+    ],
 )
 def test_options_that_may_change_what_a_record_is(options: dict[str, str]) -> None:
     assert not counts_by_line(Format.CSV, options)

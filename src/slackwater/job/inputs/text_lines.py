@@ -32,8 +32,8 @@ _MARKS: Final = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 
 def counts_by_line(format: Format, options: Mapping[str, str]) -> bool:
     """Whether a source's files have a record a line, however else they are read."""
-    mode = options.get("mode", "").upper()
-    return format.is_text and {key.lower() for key in options} <= _SAFE and mode != "DROPMALFORMED"
+    modes = {value.upper() for key, value in options.items() if key.lower() == "mode"}
+    return format.is_text and {key.lower() for key in options} <= _SAFE and "DROPMALFORMED" not in modes
 
 
 def rows_of_lines(path: Path, format: Format, options: Mapping[str, str]) -> int | None:
