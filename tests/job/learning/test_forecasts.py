@@ -128,3 +128,29 @@ def test_what_a_feed_is_expected_to_take_back(tmp_path: Path) -> None:
     assert statistics.rows(2) == pytest.approx(500.0, rel=0.05)  # what cannot go must come
     (statistics,) = job_statistics({"sales": sales}, {"sales": Evidence(100.0)}, {}, timeline, {}).values()
     assert statistics.arrivals[1].deletes == pytest.approx(5.0)
+
+
+# --- a day's total ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("present", "days", "expected"),
+    [
+        (0.0, [0.0, 6.0, 2.0], [0.0, 6.0, 2.0]),
+        (1.0, [0.0, 6.0, 2.0], [1.0, 6.0, 2.0]),
+        (0.0, [2.0, 6.0, 2.0], [2.0, 6.0, 2.0]),
+        (4.0, [2.0, 6.0, 2.0], [4.0, 12.0, 4.0]),
+        (3.0, [], [3.0, 3.0, 3.0]),
+        (0.0, [], [0.0, 0.0, 0.0]),
+    ],
+)
+def test_nothing_yet_is_no_evidence_that_nothing_comes(
+    tmp_path: Path, present: float, days: list[float], expected: list[float]
+) -> None:
+    """A source may have nothing for the first run, on the days before or today."""
+    config = parsed(source(f"path: {tmp_path}")).sources["sales"]
+    sales = Source("sales", config, "parquet", tmp_path, (Field("o_id", BIGINT),))
+    timeline = Timeline.of(["10:00", "14:00", "24:00"], [1, 1, 1])
+    known = {"sales": Evidence(present, [*map(Arrival, days)])}
+    (statistics,) = job_statistics({"sales": sales}, known, {}, timeline, {}).values()
+    assert [arrival.inserts for arrival in statistics.arrivals] == pytest.approx(expected)

@@ -85,18 +85,28 @@ def _sizes(source: Source, size_evidence: Evidence, timeline: Timeline) -> State
     if stated.arrives:
         return replace(stated, rows=None)
     total = stated.rows
-    expected = size_evidence.expected
-    if len(expected) != len(timeline.times):
-        expected = [_typical(source, number) for number in range(len(timeline.times))]
-    shares = _shares([arrival.changes for arrival in expected])
+    expected = _expected(source, size_evidence, len(timeline.times))
+    changes = [arrival.changes for arrival in expected]
+    shares = _shares(changes)
     if total is None:
-        total = size_evidence.present / shares[0] if shares[0] > 0 else size_evidence.present
+        total = size_evidence.present / shares[0] if size_evidence.present else sum(changes)
     arrives: dict[str, Arrival] = {}
     present = 0.0
     for time, arrival, share in zip(timeline.times, expected, shares, strict=True):
         arrives[time] = _scaled(arrival, total * share, present)
         present += arrives[time].growth
     return StatedSizes(None, arrives, stated.distinct)
+
+
+def _expected(source: Source, known: Evidence, runs: int) -> list[Arrival]:
+    """What the runs bring, in proportion to each other; where nothing is there yet, in rows.
+
+    A source may well have nothing for the first run. Then what is there does not tell how much will come.
+    """
+    if len(known.expected) != runs:
+        return [_typical(source, number) if known.present else Arrival(0.0) for number in range(runs)]
+    first, *later = known.expected
+    return [Arrival(known.present) if known.present and not first.changes else first, *later]
 
 
 def _in_all(expect: ExpectConfig, present: float, timeline: Timeline) -> float:
