@@ -38,6 +38,7 @@ from slackwater.rows.join_selectivity import JoinSelectivity, join_selectivity, 
 from slackwater.rows.selectivity import EACH, backed_off, select
 from slackwater.rows.skew import moments, once_each
 from slackwater.rules.intra.merges import COPY
+from slackwater.time.forms import WEIGHT
 
 GENERATED_ROWS = 3.0
 FIRST_RANKS = 3
@@ -245,6 +246,8 @@ def _call_spread(call: AggregateCall, below: Estimate, groups: float) -> Spread 
         return Spread(values, values, bell=(size, deviation), guessed=True)
     column = call.arguments[0].column if len(call.arguments) == 1 else None
     spread = below.spread(column) if column is not None else None
+    if spread is not None and column == WEIGHT and spread.frequent:
+        return spread  # a delta seldom has equal rows
     mean_and_variance = moments(spread) if spread is not None else None
     if spread is None or mean_and_variance is None:
         return None

@@ -36,8 +36,13 @@ from slackwater.time.forms import WEIGHT, Form, GroupId, GroupLeaf, Kind
 from slackwater.time.version import OLD, Mask, restricted
 
 UNKNOWN_TABLE = TableStatistics((Arrival(1000.0),))
-WEIGHTS = Spread(2.0, 2.0, range=(-1.0, 1.0))
-"""The distribution of the weights of a signed delta."""
+
+def weights(changes: Changes) -> Spread:
+    """The distribution of the weights of a signed delta."""
+    taken = (changes.updates + changes.deletes) / changes.changes if changes.changes > 0.0 else 0.0
+    shares = sorted(((1.0 - taken, 1.0), (taken, -1.0)), reverse=True)
+    return Spread(2.0, 2.0, range=(-1.0, 1.0), frequent=tuple((weight, share) for share, weight in shares))
+
 
 Version = tuple[GroupId, int, Mask]
 
@@ -158,7 +163,11 @@ class Sizes:
         total = max(table.total, changes.changes)
         columns = _TableColumns(scan, table, changes.changes, total, (interval, interval))
         records = SourceRecords(changes.changes if table.is_text else 0.0)
-        return Estimate(changes.changes, columns, total, changes=changes, records=records)
+
+        def find(column: Column) -> Spread | None:
+            return weights(changes) if column == WEIGHT else columns(column)
+
+        return Estimate(changes.changes, find, total, changes=changes, records=records)
 
     def _sample(self, of: Estimate, changes: Changes, interval: int, *, alone: bool = False) -> Estimate:
         """Rows of a delta are distributed like the version after it; a clustered column has only values of this run.
@@ -170,7 +179,7 @@ class Sizes:
 
         def find(column: Column) -> Spread:
             if column == WEIGHT:
-                return WEIGHTS
+                return weights(changes)
             spread = of.spread(column)
             cluster, reference = spread.cluster, spread.reference
             if reference is not None and alone:
@@ -299,8 +308,6 @@ class _TableColumns:
         self.names = {column: f.name for f, column in zip(scan.table.fields, scan.columns, strict=True)}
 
     def __call__(self, column: Column) -> Spread | None:
-        if column == WEIGHT:
-            return WEIGHTS
         name = self.names[column]
         single_key = frozenset((name,)) in self.scan.table.keys
         values = self.statistics.distinct.get(name, self.total if single_key else None)

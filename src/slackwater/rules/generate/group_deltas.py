@@ -48,6 +48,21 @@ def top_ranks_of_arrivals(goal: Goal, node: Filter) -> Iterator[Found]:
     yield Filter(replace(window, input=together), node.predicate)
 
 
+@generates(Kind.DELTA, of=Filter)
+def delta_of_top_ranks(goal: Goal, node: Filter) -> Iterator[Found]:
+    """Δ(top R)  =  σ(rank ≤ k)(ω(K ∪ ΔR)) − K      K = top R ⋉ ΔR, the old first rows of the partitions of ΔR
+
+    As for the snapshot: only arrivals, so that no other old row of these partitions can be among the first. Rows are
+    deduplicated so, and the last version of each is found: R itself is not read.
+    """
+    window = _top_ranks(goal, node)
+    if window is None or goal.retracts(window.input) or not goal.form.signed:
+        return
+    change = goal.delta(window.input)
+    kept = touched(goal.old(goal.group.leaf), window.calls[0][1].partition, change)
+    yield [Filter(replace(window, input=all_of(window.input.columns, [kept, change])), node.predicate), negated(kept)]
+
+
 @generates(Kind.SNAPSHOT, of=Aggregate, partial=True)
 def partial_aggregate(goal: Goal, node: Aggregate) -> Iterator[Found]:
     """γ° R  =  initialize, then iterate over the rows of R

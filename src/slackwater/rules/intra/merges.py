@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slackwater.algebra import types as t
-from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Generate, Limit, Relation, Scan
+from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Generate, Join, JoinKind, Limit, Relation, Scan
 from slackwater.algebra.scalar import call, cast, greater, literal, reference
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.memo.group import RuleFlags
 from slackwater.rules.declare import converts
 from slackwater.rules.goal import Goal
 from slackwater.rules.rule import Found
-from slackwater.rules.signed import all_of, keeping, negated, weighted
+from slackwater.rules.signed import all_of, keeping, matched_twins, negated, weighted
 from slackwater.time.forms import WEIGHT, Kind
 from slackwater.time.version import Mask
 
@@ -20,10 +20,14 @@ TIMES = Column(ColumnId("#sum"), "times", t.BIGINT)
 COPY = Column(ColumnId("#copy"), "copy_number", t.BIGINT)
 
 
+def summed(rows: Relation, columns: tuple[Column, ...]) -> Relation:
+    """The weights of equal rows, added up."""
+    return Aggregate(rows, columns, ((TIMES, AggregateCall("sum", (reference(WEIGHT),), t.BIGINT)),))
+
+
 def remaining(rows: Relation, columns: tuple[Column, ...]) -> Relation:
     """The rows that are left of signed ones: the weights of equal rows are summed, and are more than zero."""
-    summed = Aggregate(rows, columns, ((TIMES, AggregateCall("sum", (reference(WEIGHT),), t.BIGINT)),))
-    return Filter(summed, greater(reference(TIMES), literal(0)))
+    return Filter(summed(rows, columns), greater(reference(TIMES), literal(0)))
 
 
 def consolidated(rows: Relation, columns: tuple[Column, ...], *, unique: bool) -> Relation:
@@ -66,6 +70,26 @@ def merge_delta(goal: Goal, node: Relation) -> Iterator[Found]:
     if isinstance(node, (Scan, Limit)) or not goal.is_whole_step:
         return
     yield merged(goal, goal.form.since)
+
+
+@converts(Kind.SNAPSHOT, flags=RuleFlags(sums_own_deltas=True))
+def merge_delta_by_key(goal: Goal, node: Relation) -> Iterator[Found]:
+    """R'  =  (R ▷k ΔR⁻) ∪ ΔR⁺      k: a key of R; ΔR⁻, ΔR⁺: the rows that ΔR takes back in all, and those that it adds
+
+    Only the delta is added up, not R with it: a few rows that are taken back or corrected late cost little, however
+    many there are. Not for a relation without a key, where equal rows may be left.
+    """
+    if isinstance(node, (Scan, Limit)) or not goal.is_whole_step:
+        return
+    change, columns = goal.delta(goal.group.leaf), goal.form.columns
+    keys = [key for key in goal.group.properties.keys if key and key <= frozenset(columns)]
+    if not change.signed or not keys:
+        return
+    key = [column for column in columns if column in min(keys, key=len)]
+    net = summed(change, columns)
+    taken, same = matched_twins(Filter(net, greater(literal(0), reference(TIMES))), key)
+    left = Join(JoinKind.ANTI, goal.old(goal.group.leaf), taken, same)
+    yield all_of(columns, [left, Filter(net, greater(reference(TIMES), literal(0)))])
 
 
 @converts(Kind.SNAPSHOT, of=Aggregate, partial=True)
