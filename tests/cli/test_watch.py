@@ -83,6 +83,29 @@ def test_names_are_not_waited_for(hours: Hours, tmp_path: Path, capsys: pytest.C
     directory = tmp_path / "job"
     file = write_job(directory, {})
     file.write_text(re.sub(r"schedule: .*", "schedule: [early, late, end]", file.read_text(encoding="utf-8")))
-    assert main(["watch", "--job", str(directory)]) == FAILED
-    assert "are not due by a clock" in capsys.readouterr().err
+    for command in (["watch"], ["run", "--due"]):
+        assert main([*command, "--job", str(directory)]) == FAILED
+        assert "are not due by a clock" in capsys.readouterr().err
     assert hours.slept == []
+
+
+def test_one_query_that_fails_does_not_end_the_day(
+    hours: Hours, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = tmp_path / "job"
+    text = write_job(directory, {}).read_text(encoding="utf-8")
+    query = text[text.index("  SELECT") : text.index("schedule:")].strip()
+    queries = f"""queries:
+  good: {{query: "{query}", output: {{path: out/good}}}}
+  bad: {{query: "SELECT max(price / (s_id - s_id)) AS x FROM sales", output: {{path: out/bad}}}}
+deliver: every
+"""
+    text = text[: text.index("query:")] + queries + text[text.index("schedule:") :]
+    (directory / "slackwater.yml").write_text(re.sub(r"output: {path: out/small}\n", "", text), encoding="utf-8")
+    arrive(directory, 1)
+    assert main(["watch", "--job", str(directory)]) == FAILED
+    streams = capsys.readouterr()
+    assert [line.split(" · ")[1] for line in streams.out.splitlines() if line.startswith("run 3")] == ["24:00"]
+    assert "error: the answer of bad failed at 14:00: step" in streams.err
+    assert slackwater.Job.open(directory).verify(query="good").equal
+    assert hours.slept, "it waited for the runs after the one that failed"

@@ -149,6 +149,7 @@ class StandIn:
         *,
         on_start: Callable[[Task], None],
         on_done: Callable[[Task, Measured], None],
+        on_failure: Callable[[Task], None] = lambda _: None,
     ) -> Mapping[str, Measured]:
         costs: dict[str, Measured] = {}
         for task in tasks:
@@ -158,7 +159,11 @@ class StandIn:
                 for statement in task.statements:
                     self.duck.execute(statement)
             except OSError as error:
+                on_failure(task)
                 raise RunError(f"step `{task.name}` cannot be written: {error.strerror}") from None
+            except RunError as error:
+                on_failure(task)
+                raise RunError(f"step `{task.name}`: {error.message}") from None
             costs[task.name] = Measured(0.0)
             on_done(task, costs[task.name])
         return costs

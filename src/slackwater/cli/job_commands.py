@@ -36,8 +36,19 @@ def progress_for(output: CommandOutput) -> Progress:
     return Live(output.stderr) if output.stderr.is_terminal else Notes(output.stderr)
 
 
+def opened_by_the_clock(path: Path | None) -> Job:
+    """A job whose runs are due by themselves; another is refused."""
+    job = Job.open(path)
+    if not job.config.timeline.is_by_the_clock:
+        times = ", ".join(job.config.schedule)
+        hint = "give the schedule clock times, such as 14:00; or call `slackwater run` for each run"
+        raise UserError(f"runs at {times} are not due by a clock", hint=hint)
+    return job
+
+
 @click.command()
 @click.option("--at", metavar="TIME", help="Execute the run of this time, after earlier ones that were missed.")
+@click.option("--due", is_flag=True, help="Execute all runs that are due by the clock; this is the default.")
 @click.option("--early", "--next", "early", is_flag=True, help="Execute the next run, even if it is not due.")
 @click.option("--all", "every", is_flag=True, help="Execute all remaining runs, even if they are not due.")
 @click.option("--dry-run", is_flag=True, help="Only show what the next run would read and compute.")
@@ -50,6 +61,7 @@ def progress_for(output: CommandOutput) -> Progress:
 def run(
     output: CommandOutput,
     at: str | None,
+    due: bool,
     early: bool,
     every: bool,
     dry_run: bool,
@@ -63,14 +75,17 @@ def run(
     Runs are due at the times of the schedule on the day of the cycle, in the job's time zone. If the times are names,
     the next run is executed. If nothing is due, the command says so and does nothing: it is safe to call it again.
 
+    Runs that were missed are made up for in order: the first reads all that has arrived, and the others then have
+    nothing to read. If one query of several fails, the others are delivered, and the exit code is 1.
+
     A committed run is never repeated, and an interrupted run starts over from its pinned inputs. If far more or fewer
     rows arrived than expected, or the schedule has changed, the rest of the cycle is planned again first.
     """
-    if sum((at is not None, early, every)) > 1:
-        raise click.UsageError("--at, --early and --all cannot be combined")
+    if sum((at is not None, due, early, every)) > 1:
+        raise click.UsageError("--at, --due, --early and --all cannot be combined")
     if skip_missed and at is None:
         raise click.UsageError("--skip-missed requires --at, the run to execute")
-    job = Job.open(path)
+    job = opened_by_the_clock(path) if due else Job.open(path)
     if dry_run:
         output.report(DryRun.of(job, at))
         return

@@ -19,6 +19,7 @@ from slackwater.job.history import History, beside_expected
 from slackwater.job.job import Job
 from slackwater.job.learning.regret import Regret
 from slackwater.job.running.after_run import Verified
+from slackwater.job.running.failures import failed_lines
 from slackwater.job.running.work import RunWork
 from slackwater.job.status import Status
 from slackwater.job.store.accounts import Account
@@ -205,6 +206,7 @@ class StatusReport:
                     "delivers": run.delivers,
                     **({"queries": list(run.due)} if any(run.due) else {}),
                     "state": self.status.state(run),
+                    **({"failed": dict(run.manifest.failed)} if run.manifest and run.manifest.failed else {}),
                     "account": account_as_json(run.account),
                     "verified": verified_as_json(run.verified),
                     "finished": None if run.manifest is None else run.manifest.finished,
@@ -245,6 +247,8 @@ class StatusReport:
             parts.append(Text(str(at_work), style="yellow" if at_work.left_behind else "cyan"))
         parts.append(table)
         parts += [Text(run.damaged, style="red") for run in self.status.runs if run.damaged]
+        manifests = (run.manifest for run in self.status.runs if run.manifest is not None)
+        parts += [Text(line, style="red") for manifest in manifests for line in failed_lines(manifest)]
         parts += map(_revision_line, self.status.revisions)
         if self.status.rescheduled:
             notice = f"changed: {', '.join(self.status.rescheduled)}; the next run plans the rest anew"

@@ -49,6 +49,7 @@ from slackwater.job.running.after_run import verified_of
 from slackwater.job.running.check_prices import Promised, promised_by, promised_in
 from slackwater.job.running.comparisons import Comparisons
 from slackwater.job.running.execution import Execution
+from slackwater.job.running.failures import refuse_failed
 from slackwater.job.running.interrupts import interrupts_say
 from slackwater.job.running.runner import Progress, Silent
 from slackwater.job.running.verify import Verdict
@@ -228,6 +229,7 @@ class Job:
                 self._cycles, self._calendar(), asked, reporter.note, new_cycle=new_cycle, skip_missed=skip_missed
             ):
                 done += Execution(self._cycles).runs_of(turn, skip_missed, reporter)
+            refuse_failed(done)
             return done
 
     def _calendar(self) -> Calendar | None:

@@ -101,6 +101,7 @@ class Status:
 
     def _cells(self, run: RunStatus) -> tuple[str, ...]:
         delivers = f", delivers {', '.join(run.due)}".rstrip() if run.delivers else ""
+        delivers += f"; {run.manifest.note}" if run.manifest is not None and run.manifest.failed else ""
         delivers += f"; verified: {run.verified}" if run.verified is not None else ""
         total = "" if run.account is None else seconds(run.account.cpu_s)
         rows = (run.rows(name) for name in self.queries)

@@ -37,6 +37,7 @@ from slackwater.time.version import OLD, Mask, restricted
 
 UNKNOWN_TABLE = TableStatistics((Arrival(1000.0),))
 
+
 def weights(changes: Changes) -> Spread:
     """The distribution of the weights of a signed delta."""
     taken = (changes.updates + changes.deletes) / changes.changes if changes.changes > 0.0 else 0.0

@@ -158,6 +158,7 @@ def run_all(
     *,
     on_start: Started = lambda _: None,
     on_done: Done = lambda *_: None,
+    on_failure: Started = lambda _: None,
     at_once: int = MOST_AT_ONCE,
 ) -> dict[str, Measured]:
     """Runs every task after those that it needs, up to `at_once` side by side, and says what each has cost.
@@ -182,6 +183,8 @@ def run_all(
                     running[threads.submit(work, session, task, measure, stop)] = task, measure
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     task, measure = running.pop(future)
+                    if future.exception() is not None:
+                        on_failure(task)
                     future.result()
                     costs[task.name] = measure.result
                     on_done(task, measure.result)

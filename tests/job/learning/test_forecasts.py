@@ -134,7 +134,7 @@ def test_what_a_feed_is_expected_to_take_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("present", "days", "expected"),
+    "present, days, expected",
     [
         (0.0, [0.0, 6.0, 2.0], [0.0, 6.0, 2.0]),
         (1.0, [0.0, 6.0, 2.0], [1.0, 6.0, 2.0]),

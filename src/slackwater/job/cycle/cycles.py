@@ -19,6 +19,7 @@ from slackwater.job.cycle.carry import CarriedOver
 from slackwater.job.cycle.conditions import Conditions, check_settings
 from slackwater.job.cycle.cycle_planner import CyclePlanner
 from slackwater.job.cycle.fingerprint import changed, fingerprint, is_about_time
+from slackwater.job.cycle.owed import owed
 from slackwater.job.cycle.plan_reuse import columns_of_source
 from slackwater.job.cycle.replan import NotPlanned, Proposal
 from slackwater.job.cycle.schedule import rescheduled, timeline_of
@@ -111,6 +112,11 @@ class Cycles:
     def is_complete(self, cycle: Cycle) -> bool:
         """Whether all runs of a cycle are committed."""
         return self.next_time(cycle, {manifest.run for manifest in cycle.readable()}) is None
+
+    def owes(self, cycle: Cycle) -> bool:
+        """Whether a cycle has runs to do, or answers to deliver that have failed."""
+        manifests = {manifest.run: manifest for manifest in cycle.readable()}
+        return bool(owed(manifests, self.timeline(cycle))) or not self.is_complete(cycle)
 
     @charged_to(Phase.PLANNING)
     def begin(self, note: Callable[[str], None], day: date | None = None) -> Cycle:

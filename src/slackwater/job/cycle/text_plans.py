@@ -32,7 +32,7 @@ def with_texts(plan: Plan, problem: CycleProblem, queries: Iterable[str], estima
     steps = list(plan.steps)
     for name in queries:
         for run in sorted(run for run in problem.timeline.due(name) if run > problem.done):
-            step = _text_step(name, run, problem.fields[name])
+            step = text_step(name, run, problem.fields[name])
             if (like := estimates.get(step.name)) is not None:
                 step = replace(step, rows=like.rows, cost=like.cost, subject=like.subject, by_history=like.by_history)
                 step = replace(step, bill=like.bill, entering=like.entering)
@@ -40,7 +40,8 @@ def with_texts(plan: Plan, problem: CycleProblem, queries: Iterable[str], estima
     return replace(plan, steps=tuple(sorted(steps, key=lambda step: step.run)))
 
 
-def _text_step(name: str, run: int, fields: Sequence[Field]) -> Step:
+def text_step(name: str, run: int, fields: Sequence[Field]) -> Step:
+    """What delivers a query at a run by its text."""
     columns = tuple(Column(ColumnId(f"{f.name}#{n}"), f.name, f.type) for n, f in enumerate(fields))
     scan = Scan(TableSchema(text_name(name, run), tuple(fields)), columns)
     outputs = tuple(Output(f.name, column, f.type) for f, column in zip(fields, columns, strict=True))

@@ -53,7 +53,7 @@ def _by_the_clock(
     else:
         began = calendar.day_of(current.record())
         day = calendar.day_after(began, insists=asked.insists)
-        owes = not cycles.is_complete(current)
+        owes = cycles.owes(current)
         if owes and skip_missed and day is not None:
             note(f"cycle {current.number} of {began} is left incomplete")
         elif owes or day is None:

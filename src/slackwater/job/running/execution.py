@@ -4,10 +4,11 @@ for."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from slackwater.errors import SlackwaterError, StateError, UserError, counted
 from slackwater.job.cycle.cycles import Cycles
+from slackwater.job.cycle.owed import owed
 from slackwater.job.cycle.turns import Turn
 from slackwater.job.inputs.references import BrokenAssumption
 from slackwater.job.inputs.run_inputs import files_of, pinned_inputs
@@ -15,6 +16,7 @@ from slackwater.job.learning.prices import cluster_of, learn
 from slackwater.job.running.after_run import is_to_be_verified, refuse_differing, verify_run
 from slackwater.job.running.comparisons import Comparisons
 from slackwater.job.running.damage import damaged_file, damaged_states
+from slackwater.job.running.failures import by_texts, held_up
 from slackwater.job.running.interrupts import interrupts_say_if_committed
 from slackwater.job.running.runner import Progress, execute
 from slackwater.job.running.verify import Verdict
@@ -24,6 +26,7 @@ from slackwater.job.store.cycle_directory import Cycle
 from slackwater.job.store.manifest import Manifest
 from slackwater.job.store.publishing import show_last
 from slackwater.job.store.removal import remove
+from slackwater.spark.death import jvm_death
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,10 @@ class Execution:
         """Does the runs of a cycle that are asked for."""
         cycle, at = turn.cycle, turn.asked.at
         committed = self._committed(cycle, progress)
+        late = [
+            self._deliver_late(cycle, run, owing, committed, progress)
+            for run, owing in owed(committed, self.cycles.timeline(cycle)).items()
+        ]
         skipped = self._missed(cycle, committed, at) if skip_missed else []
         done: list[Manifest] = []
         while self._goes_on(turn, committed, done):
@@ -56,7 +63,27 @@ class Execution:
             verdicts = self._verify_run(cycle, committed[run], timeline.last)
             self._record_account(cycle, committed[run])
             refuse_differing(verdicts)
-        return done
+        return [*late, *done]
+
+    def _deliver_late(
+        self, cycle: Cycle, run: int, queries: Sequence[str], committed: dict[int, Manifest], progress: Progress
+    ) -> Manifest:
+        """What a run owes, each query by its text; what fails again stays as it is."""
+        progress.note(f"{committed[run].time}: {', '.join(queries)} failed, and is now computed from its text")
+        for query in queries:
+            work = self.work(cycle, run, committed, pin=True, note=progress.note)
+            work.plan = by_texts(work.plan, run, [query], cycle.record().answers)
+            work.amends = committed[run]
+            try:
+                with interrupts_say_if_committed(cycle, run):
+                    committed[run] = execute(work, lambda: self.cycles.session(cycle), progress, lambda _: None)
+            except UserError as error:
+                self.cycles.store.lock.check()
+                again = {**committed[run].failed, query: str(error)}
+                committed[run] = committed[run].model_copy(update={"failed": again})
+            self._record_account(cycle, committed[run])
+            show_last(self.cycles.store)
+        return committed[run]
 
     def _verify_run(self, cycle: Cycle, manifest: Manifest, last: int) -> dict[str, Verdict]:
         """Compares what a run has delivered, where the job file asks for it."""
@@ -127,24 +154,39 @@ class Execution:
         """One run; where it fails over states that turn out to be damaged, it starts over without them."""
         for path in self.cycles.store.attempts(cycle, run):  # we hold the lock, so nobody is at it
             remove(path, self.cycles.store.lock.ours)
-        suspect = frozenset[str]()
+        suspect, failed = frozenset[str](), dict[str, str]()
         while True:
             work = self.work(cycle, run, committed, pin=True, suspect=suspect, note=progress.note)
+            work.failed = failed
             self._say_lost(work, progress)
+            failing: list[str] = []
             try:
-                return execute(work, lambda: self.cycles.session(cycle), progress)
+                return execute(work, lambda: self.cycles.session(cycle), progress, failing.append)
             except BrokenAssumption as broken:
                 self.cycles.give_up(cycle, committed, broken, progress.note)
             except (SlackwaterError, OSError) as error:
                 self.cycles.store.lock.check()  # who lost the lock may find its files gone: then that is the reason
                 damaged = damaged_states(work) - suspect if isinstance(error, UserError) else None
-                if not damaged:
+                more = {name: str(error) for name in failing}
+                if damaged:
+                    suspect |= damaged
+                elif more and self._goes_on_without(replace(work, failed={**failed, **more}), progress):
+                    failed |= more
+                else:
                     self._record_failure(work)
                     raise
-                suspect |= damaged
             except BaseException:
                 self._record_failure(work)
                 raise
+
+    def _goes_on_without(self, work: RunWork, progress: Progress) -> bool:
+        """Whether a run is done without what has failed: Spark is alive, and not every query needs it."""
+        held = held_up(work)
+        if jvm_death() is not None or held >= {*work.plan.queries}:
+            return False
+        names = ", ".join(name or "the query" for name in sorted(held)) or "nothing"
+        progress.note(f"{list(work.failed.values())[-1]}\nthe run goes on without it; it holds up {names}")
+        return True
 
     def _record_failure(self, work: RunWork) -> None:
         if not work.cycle.manifest_file(work.run).exists():  # else another process, which took our lock, has done it

@@ -22,6 +22,7 @@ from slackwater.job.inputs.sources import Source
 from slackwater.job.learning.calibration import work_in_seconds
 from slackwater.job.learning.prices import over_rows
 from slackwater.job.running.checking import run_checks
+from slackwater.job.running.failures import amended, failures, note_of
 from slackwater.job.running.work import RunWork, Target
 from slackwater.job.store.accounts import Phase, charged_to
 from slackwater.job.store.commit import commit, standing
@@ -82,15 +83,24 @@ class Silent:
 
 
 @charged_to(Phase.COMMIT)
-def execute(work: RunWork, session: Callable[[], Session], progress: Progress) -> Manifest:
-    """Computes a run and commits it; when that fails, nothing of it remains."""
+def execute(
+    work: RunWork, session: Callable[[], Session], progress: Progress, on_failure: Callable[[str], None]
+) -> Manifest:
+    """Computes a run and commits it; when that fails, nothing of it remains.
+
+    `on_failure` hears the name of a step that fails.
+    """
     started, before = now(), standing(work.cycle, work.run)
     progress.run_begins(work)
     for line in trusted(work.config.sources):
         progress.note(line)
     try:
-        measured, total = _compute(work, session, progress) if work.needs_spark else (_check(work, session), {})
+        measured, total = (
+            _compute(work, session, progress, on_failure) if work.needs_spark else (_check(work, session), {})
+        )
         manifest = _manifest(work, started, measured, total)
+        if work.amends is not None:
+            manifest = amended(work.amends, manifest)
         _outlive_a_power_cut(work)
         check_inputs(work.sources, work.pins)
         manifest = commit(work.cycle, manifest, before)
@@ -144,7 +154,7 @@ def discard(work: RunWork) -> None:
 
 @charged_to(Phase.STEPS)
 def _compute(
-    work: RunWork, session: Callable[[], Session], progress: Progress
+    work: RunWork, session: Callable[[], Session], progress: Progress, on_failure: Callable[[str], None]
 ) -> tuple[dict[str, Measured], dict[str, float | int | None]]:
     spark = session()
     measured: dict[str, Measured] = {}
@@ -162,7 +172,13 @@ def _compute(
         if target.compiled.is_answer:
             target.directory.parent.mkdir(parents=True, exist_ok=True)
     try:
-        run_all(spark, work.tasks(), on_start=lambda task: progress.step_begins(task.name), on_done=ended)
+        run_all(
+            spark,
+            work.tasks(),
+            on_start=lambda task: progress.step_begins(task.name),
+            on_done=ended,
+            on_failure=lambda task: on_failure(task.name),
+        )
     finally:
         for statement in work.last_statements():
             with suppress(UserError):  # a name that stays behind is in nobody's way
@@ -188,6 +204,8 @@ def _manifest(
     rows_read = dict(work.rows)
     everything = {**{n: t.compiled for n, t in work.targets.items()}, **work.compiled}
     for name, compiled in everything.items():
+        if name in work.left_out:
+            continue
         target = work.targets.get(name)
         files = _files(target, work) if target is not None else ()
         if compiled.is_answer:
@@ -218,11 +236,20 @@ def _manifest(
         states=states,
         output=output,
         outputs=outputs,
+        failed=failures(work),
         steps=tuple(steps),
         trusted=tuple(trusted(work.config.sources)),
         total=total,
-        note="" if work.targets else "nothing arrived, nothing to compute" if work.nothing_arrived else "nothing to do",
+        note=_note(work),
     )
+
+
+def _note(work: RunWork) -> str:
+    if work.left_out:
+        return note_of(failures(work))
+    if work.targets:
+        return ""
+    return "nothing arrived, nothing to compute" if work.nothing_arrived else "nothing to do"
 
 
 def _arrival(work: RunWork, source: Source, states: Mapping[str, StateRecord]) -> Arrival:

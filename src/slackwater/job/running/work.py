@@ -68,6 +68,10 @@ class RunWork:
     """The first run whose answers are those of the queries as they are now."""
     suspect: frozenset[str] = frozenset()
     """States that are known to be damaged although their files look whole."""
+    failed: Mapping[str, str] = field(default_factory=dict)
+    """Steps of the run that have failed, and why: the run is done without them and what needs them."""
+    amends: Manifest | None = None
+    """The run as it is committed; what is computed now is added to it."""
     attempt: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
 
     # --- what is there -----------------------------------------------------------------------------------------------
@@ -191,17 +195,34 @@ class RunWork:
     @cached_property
     def targets(self) -> dict[str, Target]:
         """What must be computed, in order: damaged states first, then the run's own steps that anyone needs."""
-        own = {n: c for n, c in self.compiled.items() if not (c.is_answer and c.step.answers in self.standing)}
+        own = {name: compiled for name, compiled in self._asked.items() if name not in self.left_out}
         wanted = {name for name, c in own.items() if c.step.purpose is not Purpose.SCRATCH and c.select is not None}
         for name in reversed(own):
             if name in wanted:
                 wanted |= {read for read in own[name].reads if read in own and own[read].select is not None}
         chosen = [own[name] for name in own if name in wanted]
-        repaired = self._repaired({name for c in own.values() for name in self._inputs(c)} - own.keys())
+        repaired = self._repaired_for(own)
         return {
             **{c.name: Target(c, self._place(c), recomputed=True) for c in repaired},
             **{c.name: Target(c, self._place(c)) for c in chosen},
         }
+
+    @property
+    def _asked(self) -> dict[str, Compiled]:
+        """The run's own steps, without answers that stand."""
+        return {n: c for n, c in self.compiled.items() if not (c.is_answer and c.step.answers in self.standing)}
+
+    @cached_property
+    def left_out(self) -> frozenset[str]:
+        """The steps that are not computed: those that have failed, and those that need them."""
+        lost = set(self.failed)
+        if lost:
+            for compiled in (*self._repaired_for(self._asked), *self._asked.values()):
+                lost |= {compiled.name} if self._inputs(compiled) & lost else set()
+        return frozenset(lost)
+
+    def _repaired_for(self, own: Mapping[str, Compiled]) -> list[Compiled]:
+        return self._repaired({name for compiled in own.values() for name in self._inputs(compiled)} - own.keys())
 
     def _repaired(self, names: set[str]) -> list[Compiled]:
         """How to compute again what is lost of the states that are needed, inputs first.

@@ -116,6 +116,8 @@ class Manifest(Record):
     """The answer, where there is one query."""
     outputs: dict[str, OutputRecord] = Field(default={}, exclude_if=lambda outputs: not outputs)
     """The answers of several, by name."""
+    failed: dict[str, str] = Field(default={}, exclude_if=lambda failed: not failed)
+    """The queries of several that a failed step has held up, and what has failed."""
     steps: tuple[StepRecord, ...]
     """What was checked, then what was computed."""
     trusted: tuple[str, ...] = ()

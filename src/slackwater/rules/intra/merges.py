@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slackwater.algebra import types as t
-from slackwater.algebra.relation import Aggregate, AggregateCall, Filter, Generate, Join, JoinKind, Limit, Relation, Scan
+from slackwater.algebra.relation import (
+    Aggregate,
+    AggregateCall,
+    Filter,
+    Generate,
+    Join,
+    JoinKind,
+    Limit,
+    Relation,
+    Scan,
+)
 from slackwater.algebra.scalar import call, cast, greater, literal, reference
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.memo.group import RuleFlags
