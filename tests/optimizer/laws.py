@@ -28,16 +28,16 @@ class LawCase:
 
 def make_law_case(choices: Choices, family: Family) -> LawCase:
     case = make_case(choices, family)
-    return LawCase(case, make_movements(choices, case.database, choices.between(1, 3)), choices.chance(2))
+    return LawCase(case, make_movements(choices, case.database, choices.between(1, 4)), choices.chance(2))
 
 
 def check_laws(made: LawCase) -> None:
     """Fails at the first alternative that is not what its form means."""
     truth = Truth(made.case, made.movements, made.long_spelling)
-    for cell, alternative in truth.every_alternative():
-        actual, wanted = truth.value(cell, alternative), truth.wanted(cell)
+    for cell, way in truth.every_alternative():
+        actual, wanted = truth.value(cell, way), truth.wanted(cell)
         assert actual == wanted, (
-            f"{alternative.rule}: {cell.form} in interval {cell.interval}\n"
+            f"{way.alternative.rule}: {cell.form} of {cell.frame}, from {way.frame}\n"
             f"missing {dict(wanted - actual)}\nextra {dict(actual - wanted)}\n{made}"
         )
 

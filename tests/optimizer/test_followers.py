@@ -45,5 +45,5 @@ def test_all_rules_about_arrivals_are_tried() -> None:
     for seed in range(40):
         made = make_followed_law(Seeded(seed), Family.JOINS)
         truth = Truth(made.case, made.movements, made.long_spelling)
-        names |= {alternative.rule for _, alternative in truth.every_alternative()}
+        names |= {way.alternative.rule for _, way in truth.every_alternative()}
     assert {rule.name for rule in rules_of(arrival_deltas)} <= names

@@ -21,6 +21,7 @@ from slackwater.simulation.cell_sources import cell_sources
 from slackwater.simulation.simulator import Simulation, Simulator, simulate
 from slackwater.sql.emit import emit
 from slackwater.time.forms import Form, Kind
+from slackwater.time.frame import Frame
 from slackwater.time.source_names import change_name, snapshot_name
 from slackwater.time.version import OLD
 
@@ -123,7 +124,7 @@ class Forms:
         return self.rows_of(self.memo.snapshot(part.group, self.group.tables), run)
 
     def rows_of(self, form: Form, run: int) -> list[Row]:
-        relation = cell_sources(self.planning.cells).of(Cell(form, run))
+        relation = cell_sources(self.planning.cells).of(Cell(form, Frame.of(run)))
         names = [c.name for c in relation.columns]
         wanted = [names.index(n) for n in ("o_id", "cat", "price", "cost", "multiplicity") if n in names]
         answer = self._connection().execute(emit(relation, "duckdb")).fetchall()

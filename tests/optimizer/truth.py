@@ -28,7 +28,7 @@ from slackwater.algebra.schema import Column, TableSchema
 from slackwater.catalog.statistics import Arrival, TableStatistics
 from slackwater.catalog.table import Catalog
 from slackwater.errors import InternalError
-from slackwater.memo.group import Alternative, Group
+from slackwater.memo.group import Group
 from slackwater.memo.positive import positive_part
 from slackwater.plan.options import Options
 from slackwater.plan.planner import Planning, plan_query
@@ -36,12 +36,13 @@ from slackwater.rules.goal import Goal
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.rules.partials import Partials
 from slackwater.rules.signed import all_of, negated, weighted
-from slackwater.search.cells import Cell, Cells, source_of
+from slackwater.search.cells import Cell, Cells, Way, source_of
 from slackwater.simulation.tables import SETTINGS
 from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
 from slackwater.sql.names import output_names
 from slackwater.time.forms import WEIGHT, Form, GroupLeaf, Kind
+from slackwater.time.frame import NEVER, Frame, steps_to
 from slackwater.time.source_names import change_name, snapshot_name, state_source
 from slackwater.time.timeline import Timeline
 from slackwater.time.version import Mask
@@ -76,7 +77,7 @@ class Truth:
         query = canonical(normalize(bind(self.case.sql, Catalog.of(schemas))))
         statistics = {name: _statistics(runs) for name, runs in self.movements.items()}
         timeline = Timeline.of([f"run {run}" for run in range(1, self.runs + 1)], deliver="every")
-        self.planning = plan_query(query, statistics, timeline, Options(exact=True, check_memo=True))
+        self.planning = plan_query(query, statistics, timeline, Options(exact=True, check_memo=True, wide=True))
 
     @property
     def runs(self) -> int:
@@ -96,6 +97,8 @@ class Truth:
                 present.remove(row)
             present += movement.inserts
             _create(snapshot_name(schema.name, run), schema, present)
+            for frame in steps_to(run):
+                self._load_wide(schema, [runs[each - 1] for each in frame.runs], frame)
             came: list[Row] = [(*row, 1) for row in movement.inserts]
             went: list[Row] = [(*row, -1) for row in movement.deletes]
             if schema.append_only:
@@ -104,22 +107,34 @@ class Truth:
                 _create(change_name(schema.name, run), schema, [*came, *went], f", {WEIGHT.name} bigint")
         _create(schema.name, schema, present)
 
+    def _load_wide(self, schema: TableSchema, movements: list[Movement], frame: Frame) -> None:
+        """What several runs bring, one after the other: what came and went again is in it twice."""
+        name = change_name(schema.name, frame.until, frame.runs[0])
+        came = [row for movement in movements for row in movement.inserts]
+        if schema.append_only:
+            _create(name, schema, came)
+            return
+        went = [(*row, -1) for movement in movements for row in movement.deletes]
+        _create(name, schema, [*((*row, 1) for row in came), *went], f", {WEIGHT.name} bigint")
+
     # --- truth -------------------------------------------------------------------------------------------------------
 
-    def every_alternative(self) -> Iterator[tuple[Cell, Alternative]]:
-        """Each alternative of each form, in each interval in which it can be used."""
+    def every_alternative(self) -> Iterator[tuple[Cell, Way]]:
+        """Each alternative of each form, in each frame in which it can be used."""
+        every = [Frame.of(run) for run in range(self.runs + 1)]
+        every += [frame for run in range(self.runs + 1) for frame in steps_to(run)]
         for group in list(self.planning.memo):
             for form in list(group.forms):
-                for interval in (0,) if group.is_static else range(self.runs + 1):
-                    cell = Cell(form, interval)
-                    if interval == 0 and (form.kind is not Kind.SNAPSHOT or form.until != group.tables):
+                for frame in (NEVER,) if group.is_static else every:
+                    cell = Cell(form, frame)
+                    whole = form.kind is Kind.SNAPSHOT and form.until == group.tables
+                    if (frame == NEVER and not whole) or (whole and not frame.is_step):
                         continue
-                    yield from ((cell, alternative) for alternative, _ in self.cells.ways(cell))
+                    yield from ((cell, way) for way in self.cells.ways(cell))
 
-    def value(self, cell: Cell, alternative: Alternative) -> Bag:
+    def value(self, cell: Cell, way: Way) -> Bag:
         """What an alternative gives, over true inputs."""
-        tree = self.cells.instance(alternative, cell.interval)
-        return self._comparable(cell, _over(tree, lambda leaf: self._leaf(self.cells.cell(leaf, cell.interval))))
+        return self._comparable(cell, _over(way.tree, lambda leaf: self._leaf(self.cells.cell(leaf, way.frame))))
 
     def wanted(self, cell: Cell) -> Bag:
         """What any alternative should give."""
@@ -135,7 +150,7 @@ class Truth:
         columns = partials.columns
         parts = [relation]
         if cell.form.kind is Kind.DELTA:
-            parts.append(partials.of_rows(self._input_at(cell.form, cell.interval, cell.form.since)))
+            parts.append(partials.of_rows(self._input_at(cell.form, cell.frame, cell.form.since)))
         merged = partials.merge(all_of(columns, parts))
         alive = Counter[Cellular]()
         # A sum of no values is null or zero, as it was come by; `finals` tells them apart by the counts.
@@ -166,19 +181,19 @@ class Truth:
         if form.partial:
             partials = self._partials(form)
             if form.kind is Kind.SNAPSHOT:
-                return emit(partials.of_rows(self._input_at(form, cell.interval, form.until)), "duckdb")
+                return emit(partials.of_rows(self._input_at(form, cell.frame, form.until)), "duckdb")
             (below,) = self._aggregate(form).inputs
             assert isinstance(below, GroupLeaf)
             change = self.planning.memo.delta(below.group, form.since, form.until)
-            return emit(partials.of_rows(self._leaf(Cell(change, cell.interval))), "duckdb")
+            return emit(partials.of_rows(self._leaf(Cell(change, cell.frame))), "duckdb")
         if form.kind is Kind.SNAPSHOT:
-            return emit(all_of(form.names, [self._at(group, cell.interval, form.until)]), "duckdb")
-        new = self._rows_of(group.leaf, cell.interval, form.until)
+            return emit(all_of(form.names, [self._at(group, cell.frame, form.until)]), "duckdb")
+        new = self._rows_of(group.leaf, cell.frame, form.until)
         if form.kind is Kind.COMPLETION:
             part = positive_part(self.planning.memo, group.leaf)
             assert part is not None
-            return self._growth(form, new, self._rows_of(part, cell.interval, form.since))
-        old = self._rows_of(group.leaf, cell.interval, form.since)
+            return self._growth(form, new, self._rows_of(part, cell.frame, form.since))
+        old = self._rows_of(group.leaf, cell.frame, form.since)
         if not form.signed:
             return self._growth(form, new, old)
         difference = all_of((*form.names, WEIGHT), [weighted(new), negated(old)])
@@ -204,14 +219,14 @@ class Truth:
         more = f"(SELECT count(*) FROM ({after})) - (SELECT count(*) FROM ({before}))"
         return f"SELECT 1 AS one FROM range({more})"
 
-    def _at(self, group: Group, interval: int, version: Mask) -> Relation:
+    def _at(self, group: Group, frame: Frame, version: Mask) -> Relation:
         """A group's rows at a version of an interval: its first expression over the true rows of its inputs."""
         node = group.expressions[0]
-        return node.with_inputs(*(self._rows_of(below, interval, version) for below in node.inputs))
+        return node.with_inputs(*(self._rows_of(below, frame, version) for below in node.inputs))
 
-    def _rows_of(self, leaf: Relation, interval: int, version: Mask) -> Relation:
+    def _rows_of(self, leaf: Relation, frame: Frame, version: Mask) -> Relation:
         assert isinstance(leaf, GroupLeaf)
-        return self._leaf(self.cells.cell(self.planning.memo.snapshot(leaf.group, version), interval))
+        return self._leaf(self.cells.cell(self.planning.memo.snapshot(leaf.group, version), frame))
 
     def _aggregate(self, form: Form) -> Aggregate:
         for node in self.planning.memo[form.group].expressions:
@@ -224,9 +239,9 @@ class Truth:
         assert partials is not None
         return partials
 
-    def _input_at(self, form: Form, interval: int, version: Mask) -> Relation:
+    def _input_at(self, form: Form, frame: Frame, version: Mask) -> Relation:
         (below,) = self._aggregate(form).inputs
-        return self._rows_of(below, interval, version)
+        return self._rows_of(below, frame, version)
 
 
 def _as_it_moves(schema: TableSchema, runs: tuple[Movement, ...]) -> TableSchema:

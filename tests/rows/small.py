@@ -16,6 +16,7 @@ from slackwater.rows.estimate import Estimate
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.cells import Cells
 from slackwater.sql.bind import bind
+from slackwater.time.frame import Frame
 from slackwater.time.timeline import Timeline
 from slackwater.time.version import OLD, ChangingTables
 
@@ -68,10 +69,10 @@ class Sized:
         return self.snapshot(version).rows
 
     def snapshot(self, version: int) -> Estimate:
-        return self.cells.sizes.version(self.group.id, version, self.group.tables)
+        return self.cells.sizes.version(self.group.id, Frame.of(version), self.group.tables)
 
     def change(self, run: int) -> Arrival:
-        return self.cells.sizes.step(self.group.id, run, OLD, self.group.tables).changes
+        return self.cells.sizes.step(self.group.id, Frame.of(run), OLD, self.group.tables).changes
 
 
 def sized(sql: str, tables: Statistics | None = None) -> Sized:

@@ -21,6 +21,7 @@ from slackwater.plan.plan import Purpose
 from slackwater.rows.feedback import Day, History, RowCount
 from slackwater.rows.learning import AGEING, DOUBT, MOST, solved
 from slackwater.simulation.simulator import Simulation, Simulator
+from slackwater.time.frame import Frame
 
 Tables = dict[str, Sequence[pa.Table | Change]]
 
@@ -131,7 +132,7 @@ def copied_filter(simulation: Simulation) -> float:
         for group in simulation.planning.memo
         if isinstance(node := group.expressions[0], Filter) and len(conjuncts(node.predicate)) == 4
     )
-    return cells.sizes.version(group.id, 3, group.tables).rows
+    return cells.sizes.version(group.id, Frame.of(3), group.tables).rows
 
 
 def test_recent_days_count_more() -> None:

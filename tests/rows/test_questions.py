@@ -11,6 +11,7 @@ from slackwater.memo.memo import Memo
 from slackwater.rules.normalize.normalizer import normalize
 from slackwater.search.cells import Cells
 from slackwater.sql.bind import bind
+from slackwater.time.frame import Frame
 from slackwater.time.version import ChangingTables
 
 DAYS, YEARS, VISITS, VISITED = 73_000.0, 200.0, 100_000.0, 1_825.0
@@ -34,7 +35,7 @@ def rows(sql: str) -> float:
     memo = Memo(ChangingTables.of(["visits"] if "visits" in sql else []), [])
     leaf = memo.insert(canonical(normalize(bind(sql, CATALOG))).relation)
     group = memo[leaf.group]
-    return Cells(memo, KNOWN).sizes.version(group.id, 1, group.tables).rows
+    return Cells(memo, KNOWN).sizes.version(group.id, Frame.of(1), group.tables).rows
 
 
 def test_a_year_is_one_of_those_that_were_visited() -> None:

@@ -15,6 +15,7 @@ from slackwater.search.objective import WeightedSum
 from slackwater.search.price_list import PriceList
 from slackwater.search.space import Space, SpaceScope
 from slackwater.sql.bind import bind
+from slackwater.time.frame import Frame
 from slackwater.time.timeline import Timeline
 from slackwater.time.version import OLD
 
@@ -42,7 +43,7 @@ def test_what_brings_no_rows_is_empty() -> None:
     (root,) = planning.roots.values()
     change = planning.memo.delta(root.group, OLD, root.until)
     space = Space(PriceList(planning.cells, OPTIONS.model), TIMELINE)
-    chooser = Chooser(space, OBJECTIVE, [space.node(planning.cells.cell(change, 2), 2)])
+    chooser = Chooser(space, OBJECTIVE, [space.node(planning.cells.cell(change, Frame.of(2)), 2)])
     ((cell, _),) = choices = chooser.choices()
     assert [choice.way for choice in choices.values()] == [None]
     assert planning.cells.at_hand(cell).is_empty

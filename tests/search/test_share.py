@@ -179,10 +179,10 @@ def test_what_pays_only_at_every_run_together_is_found(tmp_path: Path, monkeypat
     assert amount(with_families.total) < 0.98 * amount(one_by_one.total)
 
 
-def test_a_family_is_one_form_in_every_interval(tmp_path: Path) -> None:
+def test_a_family_is_one_form_at_every_run(tmp_path: Path) -> None:
     chooser = dashboard(tmp_path)
     for family in Sharing(chooser).families():
         cells = [chooser.space[number].key[0] for number in family]
-        assert len({cell.interval for cell in cells}) == len(cells) > 1
+        assert len({cell.frame for cell in cells}) == len(cells) > 1
         assert len({cell.form.group for cell in cells}) == 1
-        assert len({cell.form for cell in cells if cell.interval > 1}) == 1
+        assert len({cell.form for cell in cells if cell.frame.until > 1}) == 1

@@ -38,6 +38,7 @@ from slackwater.search.objective import amount as cost_amount
 from slackwater.search.price_list import PriceList
 from slackwater.search.space import Key, SpaceScope
 from slackwater.time.forms import Kind
+from slackwater.time.frame import Frame
 from slackwater.time.timeline import Timeline
 
 GROWS = 0.15
@@ -138,7 +139,7 @@ class _Costs:
 
     def snapshot(self, group: Group) -> Key:
         memo, cells = self.planning.memo, self.planning.cells
-        return cells.cell(memo.snapshot(group.id, group.tables), self.run), self.run
+        return cells.cell(memo.snapshot(group.id, group.tables), Frame.of(self.run)), self.run
 
     def anew(self, group: Group) -> float:
         """The cost of all rows, computed from the tables."""
@@ -167,7 +168,7 @@ class _Costs:
         memo, cells = self.planning.memo, self.planning.cells
         for form in group.forms:
             if form.kind is Kind.DELTA and not form.partial and not form.since and form.until == group.tables:
-                number = self._numbers.get((cells.cell(memo.explored(form), self.run), self.run))
+                number = self._numbers.get((cells.cell(memo.explored(form), Frame.of(self.run)), self.run))
                 if number is not None:
                     yield number
 
@@ -265,7 +266,7 @@ class _Costs:
             cell = self.early.space[source].key[0]
             if cell.form.group == group.id and cell.form.kind is not Kind.SNAPSHOT:
                 self._collect(source, group, cells)
-            elif cell.form.kind is Kind.SNAPSHOT and not memo[cell.form.group].is_static and cell.interval:
+            elif cell.form.kind is Kind.SNAPSHOT and not memo[cell.form.group].is_static and cell.changes:
                 cells.setdefault(cell.form.group, cell)
 
     def _cheapest_inputs(self, number: int) -> tuple[int, ...]:

@@ -48,6 +48,7 @@ from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
 from slackwater.sql.names import output_names
 from slackwater.time.forms import WEIGHT, Form, GroupLeaf, Kind
+from slackwater.time.frame import Frame
 from slackwater.time.source_names import snapshot_source
 from slackwater.time.version import OLD, ChangingTables
 
@@ -280,7 +281,7 @@ class Forms:
                 counted.append((cell, self._count(emit(cell_sources(cells).of(cell), "duckdb"))))
         return Day(
             {name: table.arrivals for name, table in self.tables.statistics.items()},
-            tuple(RowCount(cells.subject(cell), rows) for cell, rows in counted),
+            tuple(RowCount(subject, rows) for cell, rows in counted if (subject := cells.subject(cell)) is not None),
         )
 
     def _cells(self, cells: Cells) -> Iterator[tuple[Group, Cell]]:
@@ -308,7 +309,7 @@ class Forms:
         runs = range(2, self.tables.runs + 1)
         for form in list(group.forms):
             if form.until == group.tables and form.since == OLD:
-                for cell in {cells.cell(form, run): None for run in runs}:
+                for cell in {cells.cell(form, Frame.of(run)): None for run in runs}:
                     if not cells.is_empty(cell) and cell_sources(cells).find(cell) is not None:
                         yield cell
 
@@ -322,7 +323,7 @@ class Forms:
                 expected[DIFFERENCE] = abs(self._growth(group, cell, plain))
         kind = f"{form.kind}{' of partials' if form.partial else ''}"
         operator = kind_of(group.expressions[0])
-        return Guess(self.name, kind, operator, ROWS, cell.interval, self._count(text), expected)
+        return Guess(self.name, kind, operator, ROWS, cell.frame.until, self._count(text), expected)
 
     def _changes(self, group: Group, cell: Cell, plain: Cells, taught: Cells) -> Iterator[Guess]:
         """Inserts, updates and deletes apart; of a growth, the difference method knows inserts only."""
@@ -338,11 +339,11 @@ class Forms:
             values = {method: float(getattr(changes, name)) for method, changes in by_method.items()}
             count = float(getattr(truth, name))
             if count or any(values.values()):
-                yield Guess(self.name, cell.form.kind, operator, name, cell.interval, count, values)
+                yield Guess(self.name, cell.form.kind, operator, name, cell.frame.until, count, values)
 
     def _growth(self, group: Group, cell: Cell, cells: Cells) -> float:
         """By how much DuckDB expects a relation to grow."""
-        runs = (cell.interval, cell.interval - 1)
+        runs = (cell.frame.until, cell.frame.since)
         after, before = (self._expects(emit(_as_of(cells.memo, group.leaf, run), "duckdb")) for run in runs)
         return after - before
 

@@ -7,7 +7,7 @@ statistics on data in memory; a catalog file states them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -33,6 +33,10 @@ class Arrival:
     def growth(self) -> float:
         """By how many rows the table grows."""
         return self.inserts - self.deletes
+
+    def __add__(self, other: Arrival) -> Arrival:
+        """What two runs bring together."""
+        return Arrival(self.inserts + other.inserts, self.updates + other.updates, self.deletes + other.deletes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,10 @@ class TableStatistics:
 
     def change(self, run: int) -> Arrival:
         return self.arrivals[run - 1] if 1 <= run <= len(self.arrivals) else Arrival(0.0)
+
+    def brought(self, runs: Iterable[int]) -> Arrival:
+        """What several runs bring."""
+        return sum(map(self.change, runs), Arrival(0.0))
 
     @property
     def retracts(self) -> bool:

@@ -32,6 +32,7 @@ from slackwater.plan.seed import seeded_memo
 from slackwater.rows.estimate import Estimate
 from slackwater.rows.sizes import Sizes
 from slackwater.rows.width import row_width
+from slackwater.time.frame import Frame
 
 NO_ROWS = Flow(0.0)
 
@@ -63,7 +64,7 @@ class QueryDataflow:
         """The rows of an operator at the end of the day."""
         if id(node) not in self._rows:
             group = self._memo[self._memo.insert(node).group]
-            self._rows[id(node)] = self._sizes.version(group.id, self._last, group.tables).rows
+            self._rows[id(node)] = self._sizes.version(group.id, Frame.of(self._last), group.tables).rows
         return self._rows[id(node)]
 
     def arrivals(self, scan: Scan) -> Flow:

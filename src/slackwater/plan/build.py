@@ -136,12 +136,12 @@ class StepBuilder:
         by_leaf: dict[Form, Relation] = {}
         inputs = dict(choice.inputs)
         for leaf in forms_of(tree):
-            source = self.cells.cell(leaf, cell.interval)
+            source = self.cells.cell(leaf, choice.frame)
             relation, more, price = self._read((source, inputs[source]), run)
             by_leaf[leaf] = relation
             rules += more
             cost += price
-        relation = self._replaced(tree, by_leaf, self.cells.estimator(cell.interval, bounded=False))
+        relation = self._replaced(tree, by_leaf, self.cells.estimator(choice.frame, bounded=False))
         self.rows[relation] = self._bounded(relation, self.cells.estimate(cell))  # whichever rule computes it
         return relation, tuple(dict.fromkeys(rules)), cost
 
@@ -178,8 +178,9 @@ class StepBuilder:
             cell, run = key
             base = "_".join(self._tables(cell)[:2]) or "rows"
             partial = "_partial" if cell.form.partial else ""
+            reach = cell.frame.until if cell.frame.is_step else f"{cell.frame.runs[0]}_{cell.frame.until}"
             kind = {Kind.SNAPSHOT: "v", Kind.DELTA: "d", Kind.COMPLETION: "c"}[cell.form.kind]
-            name = stem = f"{base}{partial}_{kind}{cell.interval}" + (f"_at{run}" if run != cell.first_run else "")
+            name = stem = f"{base}{partial}_{kind}{reach}" + (f"_at{run}" if run != cell.first_run else "")
             number = 1
             while name in self._taken:
                 number += 1
@@ -197,8 +198,8 @@ class StepBuilder:
         node = type(self.memo[cell.form.group].expressions[0]).__name__.lower()
         shape = "partial " if cell.form.partial else ""
         tables = ", ".join(self._tables(cell))
-        when = f"after run {cell.interval}" if cell.form.kind is Kind.SNAPSHOT else f"at run {cell.interval}"
-        if not cell.interval:
+        when = f"after run {cell.frame.until}" if cell.form.kind is Kind.SNAPSHOT else f"at {cell.frame}"
+        if not cell.changes:
             return f"{node} over {tables}"
         return f"{shape}{node} over {tables}: {what}{self._step_of(cell.form)} {when}"
 

@@ -36,6 +36,8 @@ class Options:
     """Whether every query must use changing rows of an earlier run even if batch is cheaper; for comparisons."""
     sharing: bool = True
     """Whether parts that are used more than once may be computed once; for comparisons."""
+    wide: bool = False
+    """Whether a part may pass over runs: then there are changes from any run to any later one."""
     check_memo: bool = False
     """Whether the memo's invariants are checked after every firing; for tests."""
 

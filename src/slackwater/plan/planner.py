@@ -39,6 +39,7 @@ from slackwater.search.relational import RelationalExplorer
 from slackwater.search.space import Key, SpaceScope, shortened
 from slackwater.search.trace import Trace
 from slackwater.time.forms import Form
+from slackwater.time.frame import Frame
 from slackwater.time.timeline import Timeline
 
 
@@ -217,7 +218,13 @@ class _Problem:
     def cells(self) -> Cells:
         memo, asked = self.exploration.memo, self.settings
         return Cells(
-            memo, self.statistics, counted=self.counted, exact=asked.exact, measure=asked.measure, history=asked.history
+            memo,
+            self.statistics,
+            counted=self.counted,
+            exact=asked.exact,
+            measure=asked.measure,
+            history=asked.history,
+            wide=asked.wide,
         )
 
     @cached_property
@@ -231,7 +238,7 @@ class _Problem:
     def deliveries(self, rest: _Rest) -> tuple[Delivery, ...]:
         """The deliveries after the completed runs."""
         return tuple(
-            Delivery((self.cells.cell(root, run), run), run, name, self.exploration.queries[name])
+            Delivery((self.cells.cell(root, Frame.of(run)), run), run, name, self.exploration.queries[name])
             for run in sorted(self.timeline.deliver)
             for name, root in self.exploration.roots.items()
             if run in self.timeline.due(name) and run >= rest.run

@@ -19,7 +19,8 @@ from slackwater.rows.cardinality import Estimator
 from slackwater.rows.estimate import Estimate, Rows
 from slackwater.search.cells import Cell, Cells
 from slackwater.search.objective import Vector, add, at
-from slackwater.time.source_names import change_name, snapshot_name
+from slackwater.time.frame import NEVER, Frame
+from slackwater.time.source_names import change_name, snapshot_name, wide_changes
 from slackwater.time.version import OLD
 
 
@@ -44,11 +45,14 @@ class _Pricing:
                 continue
             whole = self.memo.snapshot(group.id, group.tables)
             if group.is_static:
-                sources[scan.table.name] = Cell(whole, 0)
+                sources[scan.table.name] = Cell(whole, NEVER)
                 continue
             change = self.memo.delta(group.id, OLD, group.tables)
-            sources |= {snapshot_name(scan.table.name, run): Cell(whole, run) for run in (0, *self.plan.runs)}
-            sources |= {change_name(scan.table.name, run): Cell(change, run) for run in self.plan.runs}
+            sources |= {snapshot_name(scan.table.name, run): Cell(whole, Frame.of(run)) for run in (0, *self.plan.runs)}
+            sources |= {change_name(scan.table.name, run): Cell(change, Frame.of(run)) for run in self.plan.runs}
+            read = {name for step in self.plan.steps for name in step.reads()}
+            wide = wide_changes(scan.table.name, read)
+            sources |= {name: Cell(change, Frame(runs[0] - 1, runs[-1])) for name, runs in wide}
         return sources
 
     def _saved(self) -> dict[str, Cell]:

@@ -134,7 +134,7 @@ def _keeps(choices: Mapping[Key, Choice], delivered: list[Key], kept: Collection
         key = waiting.pop()
         for source in choices[key].inputs:
             is_state = choices[source].way is not None or source in kept
-            if source[1] < key[1] and source[0].interval > 0 and is_state:
+            if source[1] < key[1] and source[0].changes and is_state:
                 return True
             if source not in below:
                 below.add(source)

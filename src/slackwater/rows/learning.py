@@ -23,6 +23,7 @@ from slackwater.rows.feedback import Corrections, Day, History, Subject
 from slackwater.rows.other_arrivals import bringing
 from slackwater.rows.sizes import Sizes
 from slackwater.time.forms import Form, GroupId, GroupLeaf, Kind
+from slackwater.time.frame import Frame
 from slackwater.time.version import OLD
 
 DAYS = 7
@@ -170,7 +171,7 @@ class _Lesson:
 
     def _tried(self, count: _Count) -> Callable[[float], float]:
         sizes = self.sizes[count.day]
-        return lambda factor: sizes.tried(count.form, count.interval, factor)
+        return lambda factor: sizes.tried(count.form, Frame.of(count.interval), factor)
 
     def _mean(self, factors: Sequence[tuple[_Count, float]], otherwise: float) -> float:
         """The mean over days, with `otherwise` as a prior."""

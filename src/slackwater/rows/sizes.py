@@ -1,6 +1,6 @@
 """Estimated rows of all forms: versions of relations, from base tables up, and the deltas between them.
 
-A version has a run for every changing table: a mask says which are read at the new end of an interval. The estimate of
+A version has a run for every changing table: a mask says which are read at the new end of a frame. The estimate of
 a group is that of its first expression, the one in the query, so that all alternatives agree.
 """
 
@@ -33,6 +33,7 @@ from slackwater.rows.estimate import (
 from slackwater.rows.feedback import Corrections
 from slackwater.rows.width import width_of
 from slackwater.time.forms import WEIGHT, Form, GroupId, GroupLeaf, Kind
+from slackwater.time.frame import NEVER, Frame
 from slackwater.time.version import OLD, Mask, restricted
 
 UNKNOWN_TABLE = TableStatistics((Arrival(1000.0),))
@@ -45,7 +46,7 @@ def weights(changes: Changes) -> Spread:
     return Spread(2.0, 2.0, range=(-1.0, 1.0), frequent=tuple((weight, share) for share, weight in shares))
 
 
-Version = tuple[GroupId, int, Mask]
+Version = tuple[GroupId, Frame, Mask]
 
 
 class Sizes:
@@ -66,46 +67,48 @@ class Sizes:
     def table(self, name: str) -> TableStatistics:
         return self.statistics.get(name, UNKNOWN_TABLE)
 
-    def of(self, form: Form, interval: int) -> Estimate:
-        """A form in an interval; an old snapshot is the new one of the previous interval."""
-        estimate = self._of(form, interval)
+    def of(self, form: Form, frame: Frame) -> Estimate:
+        """A form in a frame; an old snapshot is the new one of the run at the frame's old end."""
+        estimate = self._of(form, frame)
         if estimate.width is None:
             estimate.width = self.width(form)
         return estimate
 
-    def _of(self, form: Form, interval: int) -> Estimate:
+    def _of(self, form: Form, frame: Frame) -> Estimate:
         match form.kind:
             case Kind.SNAPSHOT:
-                return self.version(form.group, interval, form.until)
+                return self.version(form.group, frame, form.until)
             case Kind.DELTA:
-                return self._partial_delta(form, interval) if form.partial else self._delta(form, interval)
+                return self._partial_delta(form, frame) if form.partial else self._delta(form, frame)
             case Kind.COMPLETION:
-                return self._completion(form, interval)
+                return self._completion(form, frame)
 
     # --- versions ----------------------------------------------------------------------------------------------------
 
-    def version(self, group: GroupId, interval: int, mask: Mask) -> Estimate:
-        """A relation with some tables read at the new end of an interval, the others at the old one."""
-        return self._named_version(*self._named(group, interval, mask))
+    def version(self, group: GroupId, frame: Frame, mask: Mask) -> Estimate:
+        """A relation with some tables read at the new end of an frame, the others at the old one."""
+        return self._named_version(*self._named(group, frame, mask))
 
     @once_for_each
-    def _named_version(self, group: GroupId, interval: int, mask: Mask) -> Estimate:
-        return self._version(group, interval, mask, self.corrections.of_group(group))
+    def _named_version(self, group: GroupId, frame: Frame, mask: Mask) -> Estimate:
+        return self._version(group, frame, mask, self.corrections.of_group(group))
 
-    def _named(self, group: GroupId, interval: int, mask: Mask) -> Version:
-        """The canonical key of a version: an old one is the new one of the previous interval."""
+    def _named(self, group: GroupId, frame: Frame, mask: Mask) -> Version:
+        """The canonical key of a version: an old one is the new one of the run before the frame."""
         tables = self.memo[group].tables
         mask = restricted(mask, tables)
         if not tables:
-            return group, 0, mask
-        return (group, interval - 1, tables) if mask == OLD else (group, interval, mask)
+            return group, NEVER, mask
+        if mask == OLD:
+            return group, frame.before, tables
+        return (group, frame.last, tables) if mask == tables else (group, frame, mask)
 
-    def _version(self, group: GroupId, interval: int, mask: Mask, factor: float) -> Estimate:
+    def _version(self, group: GroupId, frame: Frame, mask: Mask, factor: float) -> Estimate:
         def leaf(relation: Relation) -> Estimate:
             if isinstance(relation, GroupLeaf):
-                return self.version(relation.group, interval, mask)
+                return self.version(relation.group, frame, mask)
             assert isinstance(relation, Scan)
-            return self._table_version(relation, max(0, interval))
+            return self._table_version(relation, max(0, frame.until))
 
         home = self.memo[group]
         estimate = Estimator(leaf, self.essential, lambda _: factor).of(home.expressions[0])
@@ -123,33 +126,33 @@ class Sizes:
 
     # --- changes -----------------------------------------------------------------------------------------------------
 
-    def step(self, group: GroupId, interval: int, since: Mask, until: Mask) -> ChangeEstimate:
-        """A relation between two versions within an interval."""
+    def step(self, group: GroupId, frame: Frame, since: Mask, until: Mask) -> ChangeEstimate:
+        """A relation between two versions within a frame."""
         tables = self.memo[group].tables
-        return self._step(group, interval, restricted(since, tables), restricted(until, tables))
+        return self._step(group, frame, restricted(since, tables), restricted(until, tables))
 
     @once_for_each
-    def _step(self, group: GroupId, interval: int, since: Mask, until: Mask) -> ChangeEstimate:
+    def _step(self, group: GroupId, frame: Frame, since: Mask, until: Mask) -> ChangeEstimate:
         home = self.memo[group]
-        before, after = self.version(group, interval, since), self.version(group, interval, until)
+        before, after = self.version(group, frame, since), self.version(group, frame, until)
         if since == until:
             nothing = Estimate(0.0, after.spread, after.whole, after.keys, after.kept, Changes(0.0))
             return ChangeEstimate(before, after, nothing)
         node = home.expressions[0]
         if isinstance(node, Scan):
-            return ChangeEstimate(before, after, self._table_change(node, interval))
-        inputs = self._inputs(group, interval, since, until)
+            return ChangeEstimate(before, after, self._table_change(node, frame))
+        inputs = self._inputs(group, frame, since, until)
         changes = self._changes(group, inputs, before, after, self.corrections.of_group(group))
         changes = times(changes, self.corrections.of_change(group))
         alone = len(home.properties.changing_tables) == 1
-        change = self._sample(after, changes, interval, alone=alone)
+        change = self._sample(after, changes, frame, alone=alone)
         bound = most_changes(node, [s.change for s in inputs], [s.after for s in inputs], retracts=home.retracts)
         change.most = min(bound, before.most + after.most)
         return ChangeEstimate(before, after, change)
 
-    def _inputs(self, group: GroupId, interval: int, since: Mask, until: Mask) -> list[ChangeEstimate]:
+    def _inputs(self, group: GroupId, frame: Frame, since: Mask, until: Mask) -> list[ChangeEstimate]:
         below = (leaf.group for leaf in self.memo[group].expressions[0].inputs if isinstance(leaf, GroupLeaf))
-        return [self.step(group_below, interval, since, until) for group_below in below]
+        return [self.step(group_below, frame, since, until) for group_below in below]
 
     def _changes(
         self, group: GroupId, inputs: Sequence[ChangeEstimate], before: Estimate, after: Estimate, factor: float
@@ -158,11 +161,11 @@ class Sizes:
         changes = changes_of(home.expressions[0], inputs, before, after, self.essential, factor)
         return changes if home.retracts else Changes(changes.inserts)
 
-    def _table_change(self, scan: Scan, interval: int) -> Estimate:
+    def _table_change(self, scan: Scan, frame: Frame) -> Estimate:
         table = self.table(scan.table.name)
-        changes = table.change(interval)
+        changes = table.brought(frame.runs)
         total = max(table.total, changes.changes)
-        columns = _TableColumns(scan, table, changes.changes, total, (interval, interval))
+        columns = _TableColumns(scan, table, changes.changes, total, (frame.runs[0], frame.until))
         records = SourceRecords(changes.changes if table.is_text else 0.0)
 
         def find(column: Column) -> Spread | None:
@@ -170,7 +173,7 @@ class Sizes:
 
         return Estimate(changes.changes, find, total, changes=changes, records=records)
 
-    def _sample(self, of: Estimate, changes: Changes, interval: int, *, alone: bool = False) -> Estimate:
+    def _sample(self, of: Estimate, changes: Changes, frame: Frame, *, alone: bool = False) -> Estimate:
         """Rows of a delta are distributed like the version after it; a clustered column has only values of this run.
 
         So have references, if no other table changes.
@@ -184,23 +187,23 @@ class Sizes:
             spread = of.spread(column)
             cluster, reference = spread.cluster, spread.reference
             if reference is not None and alone:
-                spread = replace(spread, reference=replace(reference, first=interval, last=interval))
-            if cluster is None or cluster.last != interval or cluster.first == interval:
+                spread = replace(spread, reference=replace(reference, first=frame.runs[0], last=frame.until))
+            if cluster is None or cluster.last != frame.until or cluster.first >= frame.runs[0]:
                 return replace(spread, values=arrived_by(spread.reference, spread.values, of.rows, share))
-            now = replace(cluster, first=interval, share=cluster.share * share)
+            now = replace(cluster, first=frame.runs[0], share=cluster.share * share)
             return replace(spread, values=spread.values * share, cluster=now)
 
         return Estimate(rows, find, of.whole, of.keys, of.kept, changes)
 
-    def _delta(self, form: Form, interval: int) -> Estimate:
-        return self.step(form.group, interval, form.since, form.until).change
+    def _delta(self, form: Form, frame: Frame) -> Estimate:
+        return self.step(form.group, frame, form.since, form.until).change
 
-    def _partial_delta(self, form: Form, interval: int) -> Estimate:
+    def _partial_delta(self, form: Form, frame: Frame) -> Estimate:
         """Partial aggregates of a delta: one row for each touched group."""
         node = self.memo[form.group].expressions[0]
         if not isinstance(node, Aggregate) or not isinstance(node.input, GroupLeaf):
-            return self._delta(form, interval)
-        below = self.step(node.input.group, interval, form.since, form.until)
+            return self._delta(form, frame)
+        below = self.step(node.input.group, frame, form.since, form.until)
         corrections = self.corrections
         count = touched_groups(node, below, self.essential, corrections.of_group(form.group))
         touched = Changes(min(below.change.rows, count * corrections.of_change(form.group)) if corrections else count)
@@ -213,25 +216,25 @@ class Sizes:
             most=below.change.most,
         )
 
-    def _completion(self, form: Form, interval: int) -> Estimate:
+    def _completion(self, form: Form, frame: Frame) -> Estimate:
         """The new version without the old part that is never retracted."""
-        after = self.version(form.group, interval, form.until)
+        after = self.version(form.group, frame, form.until)
         part = positive_part(self.memo, self.memo[form.group].leaf)
-        before = self.version(part.group, interval, form.since).rows if part is not None else 0.0
-        completion = self._sample(after, Changes(max(0.0, after.rows - before)), interval)
+        before = self.version(part.group, frame, form.since).rows if part is not None else 0.0
+        completion = self._sample(after, Changes(max(0.0, after.rows - before)), frame)
         completion.most = after.most
         return completion
 
     # --- trying a factor ---------------------------------------------------------------------------------------------
 
-    def tried(self, form: Form, interval: int, factor: float) -> float:
+    def tried(self, form: Form, frame: Frame, factor: float) -> float:
         """The rows of a form if its operator's formula were corrected by this factor; its inputs stay."""
         group, since, until = form.group, form.since, form.until
-        after = self._version(*self._named(group, interval, until), factor)
+        after = self._version(*self._named(group, frame, until), factor)
         if form.kind is Kind.SNAPSHOT:
             return after.rows
-        before = self._version(*self._named(group, interval, since), factor)
-        inputs = self._inputs(group, interval, since, until)
+        before = self._version(*self._named(group, frame, since), factor)
+        inputs = self._inputs(group, frame, since, until)
         node = self.memo[group].expressions[0]
         if form.partial and isinstance(node, Aggregate):
             return touched_groups(node, inputs[0], self.essential, factor)

@@ -21,6 +21,7 @@ from slackwater.memo.group import Alternative
 from slackwater.search.cells import Cell
 from slackwater.search.objective import Cost, Objective, amount, scale
 from slackwater.search.space import Key, PricedAlternative, Space
+from slackwater.time.frame import Frame
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Choice:
     way: Alternative | None
     inputs: tuple[Key, ...]
     own: float
+    frame: Frame
+    """The frame of the way's forms, which may be wider than the last step to the cell."""
 
     @property
     def tree(self) -> Relation | None:
@@ -218,14 +221,16 @@ class Chooser:
             if node.key in choices:
                 continue
             if not node.ways:
-                choices[node.key] = Choice(cell, run, None, (), node.own)
+                choices[node.key] = Choice(cell, run, None, (), node.own, cell.frame)
                 continue
             way = must[number].way if number in must else node.ways[self._way[number]]
             sources = [self.supplier[source] for source in way.inputs]
             if number in must:
                 sources[way.inputs.index(must[number].source)] = must[number].supplier
             inputs = tuple(self.space[source].key for source in sources)
-            choices[node.key] = Choice(cell, run, replace(way.alternative, tree=way.tree), inputs, way.own)
+            taken = way.way
+            as_taken = replace(taken.alternative, tree=taken.tree)
+            choices[node.key] = Choice(cell, run, as_taken, inputs, way.own, taken.frame)
             waiting.extend(reversed(sources))
         return choices
 
@@ -293,7 +298,7 @@ class Chooser:
 
     def _keeping_supplies(self, number: int, cheapest: Mapping[int, tuple[Cost, Forced]]) -> Iterator[tuple[Cost, int]]:
         node = self.space[number]
-        if node.key[0].interval > 0:  # static rows could be kept too, but do not make a plan incremental
+        if node.key[0].changes:  # static rows could be kept too, but do not make a plan incremental
             yield from self._kept(number)
         if number in cheapest:
             yield cheapest[number][0], number

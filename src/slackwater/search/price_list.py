@@ -10,6 +10,7 @@ from slackwater.algebra.relation import Relation
 from slackwater.physical.model import CostModel
 from slackwater.search.cells import Cell, Cells
 from slackwater.time.forms import forms_of
+from slackwater.time.frame import Frame
 
 
 class Assumption(Enum):
@@ -23,19 +24,19 @@ class Assumption(Enum):
 
 @dataclass
 class PriceList:
-    """The prices of a model for some cells: of expressions in an interval, and of reading, saving and loading cells."""
+    """The prices of a model for some cells: of expressions in a frame, and of reading, saving and loading cells."""
 
     cells: Cells
     model: CostModel
 
     @once_for_each
-    def expression(self, tree: Relation, interval: int, assumption: Assumption) -> float:
+    def expression(self, tree: Relation, frame: Frame, assumption: Assumption) -> float:
         """What an expression costs by itself, at whatever run."""
-        rows = self.cells.estimator(interval, bounded=assumption is Assumption.STATES_COUNTED)
+        rows = self.cells.estimator(frame, bounded=assumption is Assumption.STATES_COUNTED)
         if assumption is Assumption.ALL_COUNTED:
             return self.model.compute(tree, rows)
-        cells = [(leaf, self.cells.cell(leaf, interval)) for leaf in forms_of(tree)]
-        states = {leaf for leaf, cell in cells if cell.interval < interval and not self.cells.is_at_hand(cell)}
+        cells = [(leaf, self.cells.cell(leaf, frame)) for leaf in forms_of(tree)]
+        states = {leaf for leaf, cell in cells if cell.frame.until < frame.until and not self.cells.is_at_hand(cell)}
         return self.model.compute_over(tree, rows, states.__contains__)
 
     @once_for_each

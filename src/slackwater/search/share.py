@@ -6,7 +6,7 @@ is shared, until none does. A benefit is recomputed only when its candidate come
 another more valuable (the lazy evaluation of the papers).
                                                                           [Beanstalk §6.3, Kathuria & Sudarshan 2017]
 
-A candidate is one node, or a *family*: the same form in every interval, as the joined rows of each arrival. Often one
+A candidate is one node, or a *family*: the same form at every run, as the joined rows of each arrival. Often one
 member pays only with the others: while the last run reads all rows from scratch, it has no use for those of one run.
 """
 
@@ -21,6 +21,7 @@ from itertools import accumulate
 from slackwater.search.choose import Chooser
 from slackwater.search.objective import Cost, amount, clearly_less
 from slackwater.time.forms import Kind
+from slackwater.time.frame import FIRST
 from slackwater.time.version import OLD
 
 MOST_WORK = 7_000_000
@@ -108,15 +109,15 @@ class Sharing:
         return sorted(gains.keys() - late, key=lambda number: (-gains[number].saving, number))
 
     def families(self) -> list[Candidate]:
-        """The whole deltas, or the whole snapshots, of one relation at the first run of each interval.
+        """The whole deltas, or the whole snapshots, of one relation at the first run that has them.
 
-        The delta of the first interval is the snapshot that it leads to.
+        The delta of the first run is the snapshot that it leads to.
         """
         space = self.chooser.space
         found: dict[object, dict[int, float]] = defaultdict(dict)
         for number, gain in self._gains().items():
             cell, run = space[number].key
-            if cell.interval and run == space.first_run(cell):
+            if cell.changes and cell.frame.is_step and run == space.first_run(cell):
                 for family in self._families_of(number):
                     found[family][number] = gain.detour
         several = {tuple(sorted(family)): sum(family.values()) for family in found.values() if len(family) > 1}
@@ -131,7 +132,7 @@ class Sharing:
         if form.until != whole or (form.kind is Kind.DELTA and form.since != OLD):
             return
         yield form.kind, form.group, form.partial and form.names
-        if form.kind is Kind.SNAPSHOT and cell.interval == 1:
+        if form.kind is Kind.SNAPSHOT and cell.frame == FIRST:
             yield Kind.DELTA, form.group, form.partial and form.names
 
     def _gains(self) -> dict[int, Gain]:

@@ -17,8 +17,7 @@ from math import inf
 
 from slackwater.algebra.relation import Relation
 from slackwater.errors import InternalError
-from slackwater.memo.group import Alternative
-from slackwater.search.cells import Cell
+from slackwater.search.cells import Cell, Way
 from slackwater.search.price_list import Assumption, PriceList
 from slackwater.time.timeline import Timeline
 
@@ -58,15 +57,14 @@ def shortened(timeline: Timeline, first: int) -> str | None:
 class PricedAlternative:
     """One alternative for a node, and the nodes whose cells it reads. Its price is worked out when it is asked for."""
 
-    alternative: Alternative
-    tree: Relation
+    way: Way
     inputs: tuple[int, ...]
     price: Callable[[Relation], float] = field(repr=False)
 
     @property
     def own(self) -> float:
         """Its cost without inputs."""
-        return self.price(self.tree)
+        return self.price(self.way.tree)
 
 
 @dataclass(slots=True)
@@ -137,7 +135,7 @@ class Space:
         if key in self._numbers:
             place = self._numbers[key]
             if place == -1:
-                raise InternalError(f"{cell.form} in interval {cell.interval} needs itself")
+                raise InternalError(f"{cell.form} of {cell.frame} needs itself")
             return place
         if key in self.scope.kept:  # it costs nothing more
             return self._add(key, Node(key, (), 0.0, 0.0, 0.0))
@@ -147,7 +145,7 @@ class Space:
         earlier = tuple(n for e in self.earlier_runs(cell, run) if (n := self._visit(cell, e)) is not None)
         at_hand = self.cells.is_at_hand(cell)
         # In a long schedule, a late run can only load what changes; static cells can always be computed.
-        too_late = cell.interval > 0 and run - self.first_run(cell) > self.lag and not at_hand
+        too_late = cell.changes and run - self.first_run(cell) > self.lag and not at_hand
         ways = () if too_late else tuple(self._ways(cell, run))
         if not ways and not at_hand and not (too_late and earlier):
             self._numbers[key] = None
@@ -171,10 +169,10 @@ class Space:
     def _ways(self, cell: Cell, run: int) -> Iterator[PricedAlternative]:
         if self.cells.is_at_hand(cell):
             return
-        price = partial(self.prices.expression, interval=cell.interval, assumption=self.scope.assumption)
-        for alternative, tree in self.cells.ways(cell):
-            if self.scope.batch and not alternative.flags.makes_batch:
+        for way in self.cells.ways(cell):
+            if self.scope.batch and not way.alternative.flags.makes_batch:
                 continue
-            inputs = [self._visit(source, run) for source in self.cells.inputs(tree, cell.interval)]
+            inputs = [self._visit(source, run) for source in self.cells.inputs(way.tree, way.frame)]
             if None not in inputs:
-                yield PricedAlternative(alternative, tree, tuple(n for n in inputs if n is not None), price)
+                price = partial(self.prices.expression, frame=way.frame, assumption=self.scope.assumption)
+                yield PricedAlternative(way, tuple(n for n in inputs if n is not None), price)

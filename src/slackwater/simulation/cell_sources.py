@@ -20,7 +20,7 @@ class CellSources:
         """The cell as an expression over base tables."""
         relation = self.find(cell)
         if relation is None:
-            raise InternalError(f"nothing computes {cell.form} at run {cell.interval} from tables")
+            raise InternalError(f"nothing computes {cell.form} of {cell.frame} from tables")
         return relation
 
     def find(self, cell: Cell) -> Relation | None:
@@ -33,12 +33,12 @@ class CellSources:
     def _first(self, cell: Cell) -> Relation | None:
         if self.cells.is_at_hand(cell):
             return self.cells.at_hand(cell)
-        for _, tree in self.cells.ways(cell):
-            leaves = forms_of(tree)
-            written = ((leaf, self.find(self.cells.cell(leaf, cell.interval))) for leaf in leaves)
+        for way in self.cells.ways(cell):
+            leaves = forms_of(way.tree)
+            written = ((leaf, self.find(self.cells.cell(leaf, way.frame))) for leaf in leaves)
             below = {leaf: relation for leaf, relation in written if relation is not None}
             if len(below) == len(leaves):
-                return replaced(tree, below)
+                return replaced(way.tree, below)
         return None
 
 

@@ -17,6 +17,7 @@ from slackwater.algebra.properties import Properties, derive
 from slackwater.algebra.relation import Relation
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.algebra.types import BIGINT
+from slackwater.time.frame import Frame
 from slackwater.time.version import Mask
 
 GroupId = NewType("GroupId", int)
@@ -79,6 +80,21 @@ class Form(Relation):
         shape = {Kind.SNAPSHOT: "", Kind.DELTA: "Δ", Kind.COMPLETION: "Δᴾ"}[self.kind]
         version = f"@{self.until:b}" if self.kind is Kind.SNAPSHOT else f"({self.since:b}→{self.until:b})"
         return f"{shape}{'γ' if self.partial else ''}G{self.group}{version}"
+
+
+@dataclass(frozen=True, eq=False)
+class FramedForm(Form):
+    """A form in a frame of its own, in an expression whose other forms are of another frame."""
+
+    frame: Frame
+
+    @staticmethod
+    def of(form: Form, frame: Frame) -> FramedForm:
+        return FramedForm(form.kind, form.group, form.since, form.until, form.partial, form.signed, form.names, frame)
+
+    @property
+    def form(self) -> Form:
+        return Form(self.kind, self.group, self.since, self.until, self.partial, self.signed, self.names)
 
 
 def forms_of(tree: Relation) -> tuple[Form, ...]:

@@ -13,10 +13,11 @@ from slackwater.algebra.relation import (
     Join,
     JoinKind,
     Limit,
+    Project,
     Relation,
     Scan,
 )
-from slackwater.algebra.scalar import call, cast, greater, literal, reference
+from slackwater.algebra.scalar import call, cast, equality, greater, literal, negation, reference
 from slackwater.algebra.schema import Column, ColumnId
 from slackwater.memo.group import RuleFlags
 from slackwater.rules.declare import converts
@@ -47,6 +48,12 @@ def consolidated(rows: Relation, columns: tuple[Column, ...], *, unique: bool) -
         numbers = call("explode", call("sequence", cast(literal(1), t.BIGINT), cast(reference(TIMES), t.BIGINT)))
         alive = Generate(alive, numbers, (COPY,))
     return keeping(alive, columns)
+
+
+def net(rows: Relation, columns: tuple[Column, ...]) -> Relation:
+    """Signed rows with the weights of equal ones added up; what was added and taken back again is gone."""
+    left = Filter(summed(rows, columns), negation(equality(reference(TIMES), literal(0))))
+    return Project(left, (*((column, reference(column)) for column in columns), (WEIGHT, reference(TIMES))))
 
 
 def merged(goal: Goal, since: Mask) -> Relation:
