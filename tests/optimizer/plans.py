@@ -76,15 +76,20 @@ class PlanCase:
     cost: CostModel | None = None
     promising: bool = False
     """Whether tables promise all that their arrivals keep."""
+    wide: bool = False
+    """Whether parts may pass over runs."""
 
     def options(self) -> Options:
         model = self.cost or prices_of(self.seed)
-        return Options(self.methods, self.disable, model=model, objective=self.objective, check_memo=True)
+        return Options(
+            self.methods, self.disable, model=model, objective=self.objective, wide=self.wide, check_memo=True
+        )
 
     def __repr__(self) -> str:
         setting = (
             f"deliver={self.deliver!r}, weights={self.weights}, methods={self.methods}, disable={self.disable}, "
-            f"seed={self.seed}, objective={self.objective}, cost={self.cost}, promising={self.promising}"
+            f"seed={self.seed}, objective={self.objective}, cost={self.cost}, promising={self.promising}, "
+            f"wide={self.wide}"
         )
         arriving = "\n".join(
             f"    {name} run {run}: + {list(m.inserts)} - {list(m.deletes)}"
@@ -109,8 +114,10 @@ def make_plan_case(choices: Choices, family: Family, *, only_growing: bool = Fal
         disable = tuple(choices.several(SWITCHES, 1, choices.pick((3, len(SWITCHES)))))
     seed = choices.below(1000) if choices.below(8) else None
     objective = choices.pick(OBJECTIVES)
-    promises = choices.chance(2)
-    return PlanCase(case, movements, runs, deliver, weights, methods, disable, seed, objective, promising=promises)
+    promising, wide = choices.chance(2), choices.chance(2)
+    return PlanCase(
+        case, movements, runs, deliver, weights, methods, disable, seed, objective, promising=promising, wide=wide
+    )
 
 
 def make_held_back_case(choices: Choices, family: Family) -> PlanCase:

@@ -175,10 +175,10 @@ class Simulator:
         with self._tables.states() as states:
             for run in range(1, self._tables.runs + 1):
                 result = None
-                later = self._tables.not_there_yet(run)
                 for step in plan.run(run):
-                    if ahead := later.intersection(step.reads()):
-                        raise InternalError(f"step {step.name} of run {run} reads {min(ahead)}, which is yet to come")
+                    if ahead := self._tables.not_there_yet(step.reads(), run):
+                        raise InternalError(f"step {step.name} of run {run} reads {ahead[0]}, which is yet to come")
+                    self._tables.provide(step.reads())
                     text = step_sql(step, "duckdb")
                     if step.query is not None:
                         result = in_spark_types(states.query(text), step.query.outputs)
@@ -190,4 +190,6 @@ class Simulator:
 
     def count_rows(self, cells: Cells, cell: Cell) -> float:
         """The rows of a cell on the data: as the `measure` of `Options`, it takes the place of estimates."""
-        return float(self._tables.query(emit(cell_sources(cells).of(cell), "duckdb", like_spark=True)).num_rows)
+        relation = cell_sources(cells).of(cell)
+        self._tables.provide([scan.table.name for scan in relation.scans()])
+        return float(self._tables.query(emit(relation, "duckdb", like_spark=True)).num_rows)

@@ -8,7 +8,7 @@ schema of its own and goes with it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import count
@@ -26,7 +26,7 @@ from slackwater.catalog.table import Catalog
 from slackwater.compile.refusals import refusals
 from slackwater.errors import MachineError, UserError
 from slackwater.time.forms import WEIGHT
-from slackwater.time.source_names import change_name, snapshot_name
+from slackwater.time.source_names import change_name, snapshot_name, wide_changes
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -141,11 +141,20 @@ class Tables:
         finally:
             self._run(f"USE {self._database}.main; DROP SCHEMA states CASCADE")
 
-    def not_there_yet(self, run: int) -> frozenset[str]:
-        """The names that a step of a run has no business to read."""
+    def provide(self, names: Collection[str]) -> None:
+        """Makes the rows of several runs readable, where some names stand for such."""
+        for schema in (schema for schema in self.catalog if schema.changing):
+            for name, runs in wide_changes(schema.name, names):
+                together = " UNION ALL ".join(f'FROM main."{change_name(schema.name, run)}"' for run in runs)
+                self._run(f'CREATE VIEW IF NOT EXISTS main."{name}" AS {together}')
+
+    def not_there_yet(self, names: Collection[str], run: int) -> list[str]:
+        """Those of some names that a step of a run has no business to read."""
         changing = [schema.name for schema in self.catalog if schema.changing]
         later = range(run + 1, self.runs + 1)
-        return frozenset(name(table, n) for table in changing for n in later for name in (snapshot_name, change_name))
+        ahead = {name(table, n) for table in changing for n in later for name in (snapshot_name, change_name)}
+        ahead |= {name for table in changing for name, runs in wide_changes(table, names) if runs[-1] > run}
+        return sorted(ahead.intersection(names))
 
     def _run(self, text: str) -> None:
         with refusals():

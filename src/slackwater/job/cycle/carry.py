@@ -16,7 +16,7 @@ from slackwater.job.inputs.sources import Source
 from slackwater.job.store.cycle_record import Expected
 from slackwater.plan.past import Past
 from slackwater.plan.plan import Plan, Step
-from slackwater.time.source_names import change_name, snapshot_name
+from slackwater.time.source_names import change_name, snapshot_name, wide_changes
 
 
 class Use(StrEnum):
@@ -65,4 +65,6 @@ def steps_that_read_again(sources: Mapping[str, Source], plan: Plan, done: int) 
     changing = [name for name, source in sources.items() if source.changing]
     read = {change_name(name, run) for name in changing for run in range(1, done + 1)}
     read |= {snapshot_name(name, run) for name in changing for run in plan.runs}
+    every = {name for step in plan.steps for name in step.reads()}
+    read |= {name for table in changing for name, runs in wide_changes(table, every) if runs[0] <= done}
     return tuple(step for step in plan.steps if step.run > done and read & set(step.reads()))

@@ -29,7 +29,7 @@ from slackwater.job.store.pins import FilePin
 from slackwater.physical.bill import EVEN, Bill
 from slackwater.plan.plan import Plan, Purpose, Step
 from slackwater.time.forms import WEIGHT
-from slackwater.time.source_names import change_name, snapshot_name
+from slackwater.time.source_names import change_name, snapshot_name, wide_changes
 
 IMAGES = 2
 """The rows of a change that a record may make: the one that goes and the one that comes."""
@@ -46,8 +46,8 @@ def needs_changelogs(name: str, config: SourceConfig, plan: Plan) -> bool:
     """Whether runs turn the records of a source into exact changes: to check them, or because a step reads changes."""
     if config.changes is not Changes.UPSERTS:
         return False
-    changes = {change_name(name, run) for run in plan.runs}
-    return config.check is Check.EXACT or any(changes & set(step.reads()) for step in plan.steps)
+    changes, read = {change_name(name, run) for run in plan.runs}, {each for s in plan.steps for each in s.reads()}
+    return config.check is Check.EXACT or bool(changes & read) or any(wide_changes(name, read))
 
 
 def is_changelog(name: str) -> bool:
@@ -99,10 +99,11 @@ class Changelog:
         """The records that it is computed from, by their name."""
         yield self.source.counted_view(self._records, self.pins)
 
-    def serves(self, last: int) -> frozenset[str]:
-        """The names that are read from it, among others, up to a run."""
+    def serves(self, names: Collection[str], last: int) -> bool:
+        """Whether any of some names is read from it, among others, up to a run."""
         versions = (snapshot_name(self.source.name, run) for run in range(self.run, last + 1))
-        return frozenset((change_name(self.source.name, self.run), *versions))
+        own = {change_name(self.source.name, self.run), *versions}
+        return not own.isdisjoint(names) or any(self.run in runs for _, runs in wide_changes(self.source.name, names))
 
 
 def changelogs(source: Source, pins: Sequence[Sequence[FilePin]]) -> list[Changelog]:
@@ -125,6 +126,10 @@ def views(source: Source, pins: Sequence[Sequence[FilePin]], names: Collection[s
             own = [name for number, name in logs if number == run]
             weighted = (*source.fields, Field(WEIGHT.name, WEIGHT.type))
             yield view_of_query(change, upserts.change_of(own[0])) if own else view_of_nothing(change, weighted)
+    for change, runs in wide_changes(source.name, names):
+        parts = [upserts.change_of(name) for number, name in logs if number in runs]
+        weighted = (*source.fields, Field(WEIGHT.name, WEIGHT.type))
+        yield view_of_query(change, "\nUNION ALL\n".join(parts)) if parts else view_of_nothing(change, weighted)
     versions = [(run, snapshot_name(source.name, run)) for run in range(len(pins) + 1)]
     versions = [(run, name) for run, name in versions if name in names]
     for run, version in [*versions, *([(len(pins), source.name)] if whole else [])]:

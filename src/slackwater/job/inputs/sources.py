@@ -37,7 +37,7 @@ from slackwater.job.inputs.file_rows import FileRows
 from slackwater.job.inputs.widening import is_read_as, wider
 from slackwater.job.store.pins import FilePin, listed
 from slackwater.simulation.tables import spark_type
-from slackwater.time.source_names import change_name, snapshot_name
+from slackwater.time.source_names import change_name, snapshot_name, wide_changes
 
 BYTES_PER_ROW = 100
 """A guess for text files whose rows nobody has counted yet: never for what a run records or decides by."""
@@ -124,6 +124,8 @@ class Source:
         for run in range(1, len(pins) + 1):
             if (change := change_name(self.name, run)) in wanted:
                 yield from self._change(change, pins[run - 1])
+        for change, runs in wide_changes(self.name, wanted):
+            yield from self._change(change, [pin for run in runs for pin in pins[run - 1]])
         for run in range(len(pins) + 1):
             if (version := snapshot_name(self.name, run)) in wanted:
                 yield from self.whole(version, pins[:run])

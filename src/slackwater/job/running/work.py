@@ -36,7 +36,7 @@ from slackwater.physical.model import EngineCost
 from slackwater.plan.plan import Plan, Purpose, Step
 from slackwater.spark.session import LOCAL_PARTITIONS, SPARKS_PARTITIONS
 from slackwater.spark.statements import Task
-from slackwater.time.source_names import change_name, snapshot_name
+from slackwater.time.source_names import change_name, snapshot_name, wide_changes
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,8 @@ class RunWork:
                 continue
             names |= {change_name(source.name, n) for n, files in enumerate(by_run, start=1) if not files}
             names |= {snapshot_name(source.name, n) for n in range(len(by_run) + 1) if not any(by_run[:n])}
+            wide = self._wide_changes(source)
+            names |= {name for name, runs in wide if not any(by_run[run - 1] for run in runs)}
         return names
 
     @cached_property
@@ -106,7 +108,14 @@ class RunWork:
             images = IMAGES if source.upserts is not None else 1
             counts |= {change_name(source.name, n): images * rows for n, rows in enumerate(by_run, start=1)}
             counts |= {snapshot_name(source.name, n): sum(by_run[:n]) for n in range(len(by_run) + 1)}
+            wide = self._wide_changes(source)
+            counts |= {name: images * sum(by_run[run - 1] for run in runs) for name, runs in wide}
         return counts
+
+    def _wide_changes(self, source: Source) -> list[tuple[str, range]]:
+        """What steps up to this run read of several runs of a source together."""
+        read = {name for step in self.plan.steps for name in step.reads()}
+        return [(name, runs) for name, runs in wide_changes(source.name, read) if runs[-1] <= len(self.pins)]
 
     @cached_property
     def by_definition(self) -> frozenset[str]:
@@ -176,7 +185,7 @@ class RunWork:
             step, states=saved, empty=self.empty, rows=self.rows, by_key=self._by_key, model=self._model
         )
         is_text = self.is_text(step)
-        behind = {n for n, log in self.changelogs.items() if is_text or compiled.reads & log.serves(self.run)}
+        behind = {n for n, log in self.changelogs.items() if is_text or log.serves(compiled.reads, self.run)}
         return replace(compiled, reads=compiled.reads | behind)
 
     @cached_property
