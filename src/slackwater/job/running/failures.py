@@ -7,7 +7,7 @@ are missing are computed again by the runs that need them, like states that are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from slackwater.errors import UserError
@@ -15,7 +15,7 @@ from slackwater.job.cycle.text_plans import text_step
 from slackwater.job.running.work import RunWork
 from slackwater.job.store.column_records import fields_of
 from slackwater.job.store.manifest import Manifest, told_apart
-from slackwater.plan.plan import Plan, Purpose, answer_of
+from slackwater.plan.plan import Plan, Purpose, Step, answer_of
 
 
 class QueryFailed(UserError):
@@ -30,10 +30,16 @@ def held_up(work: RunWork) -> frozenset[str]:
     """The queries that need what the run leaves out, in this run or in a later one."""
     lost, queries = set(work.left_out), set[str]()
     for step in (step for step in work.plan.steps if step.run >= work.run):
-        if step.name in lost or not lost.isdisjoint(step.reads()):
+        if step.name in lost or not lost.isdisjoint(step.reads()) or _reads_changelog(work, step, lost):
             lost.add(step.name)
             queries |= {step.answers} if step.purpose is Purpose.OUTPUT else set()
     return frozenset(queries)
+
+
+def _reads_changelog(work: RunWork, step: Step, lost: Collection[str]) -> bool:
+    """Whether a step reads the exact changes of upserts that are lost; a text may read any table."""
+    logs = [log for name, log in work.changelogs.items() if name in lost]
+    return any(work.is_text(step) or log.serves(step.reads(), step.run) for log in logs)
 
 
 def failures(work: RunWork) -> dict[str, str]:
