@@ -19,6 +19,7 @@ from slackwater.plan.options import Options
 from slackwater.plan.plan import Plan
 from slackwater.plan.planner import plan_queries
 from slackwater.rules.catalogue import METHODS, RULES
+from slackwater.search.cells import NET_DELTAS
 from slackwater.search.objective import Vector
 from slackwater.time.timeline import Timeline
 
@@ -135,10 +136,17 @@ def _compare(
         others = [replace(candidate, name=f"runner-up: {candidate.name}") for candidate in alone]
     else:
         others = [
-            Candidate.of(f"runner-up: without {rule}", planned(replace(settings, disable=(*settings.disable, rule))))
+            Candidate.of(f"runner-up: without {rule}", planned(_without(rule, settings)))
             for rule in winner.rules
             if rule not in BATCH_RULES
         ]
     distinct = [other for other in others if other.rules != winner.rules or other.cost != winner.cost]
     runner_up = min(distinct, key=lambda candidate: (candidate.rank, candidate.cost[::-1]), default=None)
     return PlanComparison(winner, tuple(candidates), runner_up, batch_wins)
+
+
+def _without(rule: str, settings: Options) -> Options:
+    """The same settings without a rule that a plan uses; changes over several runs are added up by no rule."""
+    if rule == NET_DELTAS:
+        return replace(settings, wide=False)
+    return replace(settings, disable=(*settings.disable, rule))

@@ -39,6 +39,7 @@ from slackwater.json_text import Json, read_json
 from slackwater.physical.bill import Bill
 from slackwater.physical.memory import USUAL
 from slackwater.physical.unit import Unit
+from slackwater.plan.identity import Identity
 from slackwater.plan.plan import Plan, Purpose, Step
 
 FORMAT: Final = "slackwater-plan"
@@ -53,6 +54,7 @@ OMITTED: Final[Mapping[type, Mapping[str, object]]] = {
     Plan: {"memory": USUAL},
     Step: {"answers": "", "identity": None, "by_history": 1.0, "passing": ()},
     TableSchema: {"arrives_with": (), "arrives_after": ()},
+    Identity: {"span": 1},
 }
 """Fields that are left out if they have their default."""
 PLAIN: Final = (bool, int, float, str)
@@ -173,7 +175,7 @@ class _PlanWriter:
             case _:
                 if not is_dataclass(value):
                     raise InternalError(f"{type(value).__name__} has no place in a plan's JSON")
-                return self.record(value)
+                return self.record(value, *(_defaults(value) if type(value) in OMITTED else ()))
 
     def record(self, value: object, *left_out: str) -> Entry:
         """A dataclass as an object of its fields."""

@@ -15,11 +15,11 @@ from slackwater.figures import aligned, number
 from slackwater.physical.bill import EVEN, Bill, Item
 from slackwater.plan.plan import Plan, Purpose, Step, answer_of
 
-_SOURCE = re.compile(r"^(?P<table>.+)__(?P<kind>[vd])(?P<run>\d+)$")
+_SOURCE = re.compile(r"^(?P<table>.+)__(?P<kind>[vd])((?P<first>\d+)_)?(?P<run>\d+)$")
 MARKED = 1.1
 """Smaller corrections are not shown."""
 
-_RUN = re.compile(r"\b(at|after) run (\d+)\b")
+_RUN = re.compile(r"\b(at|after) run (\d+)\b|\bat runs (\d+) to (\d+)\b")
 
 
 def explain(plan: Plan, *, costs: bool = False, rows: bool = True, run: int | None = None) -> str:
@@ -95,7 +95,13 @@ def action(step: Step) -> str:
 
 def meaning(plan: Plan, step: Step) -> str:
     """What a step computes, with times instead of run numbers."""
-    return _RUN.sub(lambda run: f"{run[1]} {plan.time(int(run[2]))}", step.meaning)
+
+    def in_times(run: re.Match[str]) -> str:
+        if run[1]:
+            return f"{run[1]} {plan.time(int(run[2]))}"
+        return f"from {plan.time(int(run[3]))} to {plan.time(int(run[4]))}"
+
+    return _RUN.sub(in_times, step.meaning)
 
 
 def step_tree(plan: Plan, step: Step) -> str:
@@ -122,7 +128,8 @@ def source_name(plan: Plan, leaf: Relation) -> str | None:
     table, run = matched["table"], int(matched["run"])
     if matched["kind"] == "d":
         signed = len(leaf.columns) > 0 and leaf.columns[-1].id == "#"
-        return f"{table} ({'what changed' if signed else 'what arrived'} at {plan.time(run)})"
+        upto = f"from {plan.time(int(matched['first']))} to" if matched["first"] else "at"
+        return f"{table} ({'what changed' if signed else 'what arrived'} {upto} {plan.time(run)})"
     return f"{table} (as of {plan.time(run)})" if run else f"{table} (before anything arrived)"
 
 

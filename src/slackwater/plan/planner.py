@@ -217,15 +217,11 @@ class _Problem:
     @cached_property
     def cells(self) -> Cells:
         memo, asked = self.exploration.memo, self.settings
-        return Cells(
-            memo,
-            self.statistics,
-            counted=self.counted,
-            exact=asked.exact,
-            measure=asked.measure,
-            history=asked.history,
-            wide=asked.wide,
+        cells = Cells(
+            memo, self.statistics, counted=self.counted, exact=asked.exact, measure=asked.measure, history=asked.history
         )
+        cells.wide = asked.wide
+        return cells
 
     @cached_property
     def objective(self) -> Objective:

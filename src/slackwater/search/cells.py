@@ -77,10 +77,9 @@ class Cells:
         measure: Measure | None = None,
         counted: Mapping[Cell, float] | None = None,
         history: History = (),
-        wide: bool = False,
     ) -> None:
         self.memo = memo
-        self.wide = wide
+        self.wide = False
         """Whether a part may pass over runs: whether there are frames of several."""
         self.measure = measure
         self.statistics = statistics

@@ -20,7 +20,7 @@ from slackwater.algebra.relation import Relation
 from slackwater.memo.group import Alternative
 from slackwater.search.cells import Cell
 from slackwater.search.objective import Cost, Objective, amount, scale
-from slackwater.search.space import Key, PricedAlternative, Space
+from slackwater.search.space import Key, PricedWay, Space
 from slackwater.time.frame import Frame
 
 
@@ -54,7 +54,7 @@ class Choice:
 class Forced:
     """A way that a node must take, with one of its inputs from a fixed node."""
 
-    way: PricedAlternative
+    way: PricedWay
     source: int
     supplier: int
 

@@ -17,6 +17,7 @@ from math import inf
 
 from slackwater.algebra.relation import Relation
 from slackwater.errors import InternalError
+from slackwater.memo.group import Alternative
 from slackwater.search.cells import Cell, Way
 from slackwater.search.price_list import Assumption, PriceList
 from slackwater.time.timeline import Timeline
@@ -54,12 +55,16 @@ def shortened(timeline: Timeline, first: int) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class PricedAlternative:
-    """One alternative for a node, and the nodes whose cells it reads. Its price is worked out when it is asked for."""
+class PricedWay:
+    """One way for a node, and the nodes whose cells it reads. Its price is worked out when it is asked for."""
 
     way: Way
     inputs: tuple[int, ...]
     price: Callable[[Relation], float] = field(repr=False)
+
+    @property
+    def alternative(self) -> Alternative:
+        return self.way.alternative
 
     @property
     def own(self) -> float:
@@ -72,7 +77,7 @@ class Node:
     """A cell at a run. `earlier` are nodes of the same cell at earlier runs, whose rows could be saved for this one."""
 
     key: Key
-    ways: tuple[PricedAlternative, ...]
+    ways: tuple[PricedWay, ...]
     own: float
     """The price of reading it, if it is a source; infinite if it can only be loaded."""
     save: float
@@ -166,7 +171,7 @@ class Space:
         self._numbers[key] = number = len(self.nodes) - 1
         return number
 
-    def _ways(self, cell: Cell, run: int) -> Iterator[PricedAlternative]:
+    def _ways(self, cell: Cell, run: int) -> Iterator[PricedWay]:
         if self.cells.is_at_hand(cell):
             return
         for way in self.cells.ways(cell):
@@ -175,4 +180,4 @@ class Space:
             inputs = [self._visit(source, run) for source in self.cells.inputs(way.tree, way.frame)]
             if None not in inputs:
                 price = partial(self.prices.expression, frame=way.frame, assumption=self.scope.assumption)
-                yield PricedAlternative(way, tuple(n for n in inputs if n is not None), price)
+                yield PricedWay(way, tuple(n for n in inputs if n is not None), price)

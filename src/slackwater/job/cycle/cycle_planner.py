@@ -297,7 +297,8 @@ class CyclePlanner:
     def _options(self, problem: CycleProblem) -> Options:
         engine = problem.engine
         model = EngineCost(states_by_key=engine.by_key, factors=self._factors(problem.past), memory=engine.memory)
-        return replace(options_for(self.config.refresh, self.methods, model), history=self.statistics.history())
+        asked = options_for(self.config.refresh, self.methods, model)
+        return replace(asked, history=self.statistics.history(), wide=self.config.pace.pass_over)
 
     def _factors(self, past: Past | None) -> Bill:
         """The prices of the cluster; the rest of a cycle is planned with those of its plan, to be compared with it."""

@@ -41,6 +41,11 @@ def wrong_form(entries: Mapping[str, Yaml]) -> Iterator[Wrong]:
             yield Wrong((key,), f"`{key}` stands beside `queries`", f"each of them has its own `{key}`", of_key=True)
         if "queries" not in entries and key not in entries:
             yield Wrong((), f"`{key}` is missing", f"e.g. `{EXAMPLES[key]}`")
+    if "schedule" not in entries and "window" not in entries:
+        hint = f"e.g. `{EXAMPLES['schedule']}`; or a window and a goal"
+        yield Wrong((), "`schedule` is missing", hint)
+    if "schedule" in entries and "window" in entries:
+        yield Wrong(("window",), "`window` stands beside `schedule`", "leave one of them out", of_key=True)
 
 
 def wrong_between_keys(job: JobConfig) -> Iterator[Wrong]:
@@ -65,6 +70,7 @@ def _timeline(job: JobConfig) -> Iterator[Wrong]:
         weights = job.weights
         yield from _tried(("weights",), lambda: Timeline.of(_numbered(job), weights))
     yield from _goals(job)
+    yield from _window(job)
     yield from _deliver(("deliver",), job.deliver, job)
     for name, query in job.several.items():
         if query.deliver is not None:
@@ -81,6 +87,22 @@ def _goals(job: JobConfig) -> Iterator[Wrong]:
             yield Wrong((key,), f"`{key}` beside `refresh: full`, which does nothing early")
         if not any(isinstance(deliver, str) or job.schedule[-1] in deliver for deliver in delivers):
             yield Wrong((key,), f"`{key}`, but the last run delivers nothing", "deliver: final")
+
+
+def _window(job: JobConfig) -> Iterator[Wrong]:
+    """A window says when runs may be; only a goal says what they are for."""
+    if job.window is None:
+        for key in ("most", "least_gap"):
+            if job.pace.states(key):
+                yield Wrong(("pace", key), f"`{key}` is about a window, and the file has a schedule", of_key=True)
+        return
+    if job.final_work is None and job.latency is None:
+        yield Wrong(("window",), "`window` without a goal", "add `final_work: 30%` or `latency: 90s`", of_key=True)
+    if job.weights is not None:
+        hint = "a goal is the price of the last run; for prices of hours, write a `schedule`"
+        yield Wrong(("weights",), "`weights` beside `window`", hint, of_key=True)
+    if len(job.schedule) == 1:
+        yield Wrong(("window",), "`window` has no room for an early run", "a shorter `least_gap`", of_key=True)
 
 
 def _deliver(at: Location, deliver: str | tuple[str, ...], job: JobConfig) -> Iterator[Wrong]:

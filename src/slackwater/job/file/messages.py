@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 from slackwater.errors import did_you_mean
 from slackwater.job.file.file_format import Format
 from slackwater.job.file.price_basis import Basis
+from slackwater.job.file.section import Section
 from slackwater.job.file.sections import (
     Arriving,
     Changes,
@@ -21,13 +22,13 @@ from slackwater.job.file.sections import (
     OutputConfig,
     QueryConfig,
     Refresh,
-    Section,
     SourceConfig,
     SparkConfig,
     VerifyConfig,
     When,
 )
 from slackwater.job.file.values import Refused, shown
+from slackwater.job.file.window import PaceConfig
 from slackwater.job.file.yaml_file import Location, Mistake, YamlFile
 
 EXAMPLE: Final = "`name: revenue`, `query: revenue.sql`, `schedule: [14:00, 24:00]`, `sources: ...`, `output: ...`"
@@ -41,6 +42,8 @@ EXAMPLES: Final = {
     "weights": "weights: [0.25, 1]",
     "final_work": "final_work: 30%",
     "latency": "latency: 90s",
+    "window": "window: [06:00, 24:00]",
+    "pace": "pace: {most: 6, least_gap: 15m}",
     "refresh": "refresh: auto",
     "prices": "prices: process",
     "sources": "sources: {sales: {path: data/sales}}",
@@ -69,6 +72,7 @@ SECTIONS: Final[tuple[tuple[Location, type[Section]], ...]] = (
     (("output",), OutputConfig),
     (("queries", "*"), QueryConfig),
     (("queries", "*", "output"), OutputConfig),
+    (("pace",), PaceConfig),
     (("spark",), SparkConfig),
     (("verify",), VerifyConfig),
 )

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationInfo, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationInfo, model_validator
 
 from slackwater.catalog.stated_sizes import ROWS_UNKNOWN, StatedSizes
 from slackwater.catalog.statistics import Arrival
@@ -22,6 +22,7 @@ from slackwater.job.file.assume import Assume
 from slackwater.job.file.durations import Duration
 from slackwater.job.file.file_format import Format
 from slackwater.job.file.price_basis import Basis
+from slackwater.job.file.section import Section
 from slackwater.job.file.values import (
     AMOUNTS_SCHEMA,
     FILE_NAME,
@@ -48,6 +49,7 @@ from slackwater.job.file.values import (
     Tolerance,
     zone_named,
 )
+from slackwater.job.file.window import ANY_TIME, PaceConfig, Window, scheduled, steady_rates
 from slackwater.plan.plan import ONLY
 from slackwater.sql.statement import without_end
 from slackwater.sql.tokens import Replaced, text_with_replaced
@@ -76,16 +78,6 @@ class Check(StrEnum):
 
     EXACT = "exact"
     TRUST = "trust"
-
-
-class Section(BaseModel):
-    """A part of the file: no unknown keys, and no change once it is read."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, coerce_numbers_to_str=True)
-
-    def states(self, key: str) -> bool:
-        """Whether the file has the key, be it with the default."""
-        return key in self.model_fields_set
 
 
 class Arriving(Section):
@@ -301,7 +293,8 @@ class JobConfig(Section):
             "oneOf": [
                 {"required": ["query", "output"], "properties": {"queries": False}},
                 {"required": ["queries"], "properties": {"query": False, "output": False}},
-            ]
+            ],
+            "anyOf": [{"required": ["schedule"]}, {"required": ["window"]}],
         }
     )
 
@@ -316,14 +309,15 @@ class JobConfig(Section):
             json_schema_extra={"propertyNames": {"pattern": TABLE_NAME}},
         ),
     ] = {}
-    schedule: Annotated[tuple[str, ...], Field(description="The runs, from early to late.", min_length=1)]
+    schedule: Annotated[tuple[str, ...], Field(description="The runs, from early to late.", min_length=1)] = ANY_TIME
+    window: Annotated[Window | None, Field(description="Instead: when rows arrive, and when the answer is due.")] = None
+    pace: Annotated[PaceConfig, Field(description="How often parts of a query may run.")] = PaceConfig()
     timezone: Annotated[TimeZone, Field(description="The time zone of the schedule's times, e.g. Europe/Berlin.")] = (
         "UTC"
     )
-    weights: Annotated[
-        tuple[Price, ...] | None,
-        Field(description="The price of a unit of work at each run; by default 1."),
-    ] = None
+    weights: Annotated[tuple[Price, ...] | None, Field(description="The price of work at each run; by default 1.")] = (
+        None
+    )
     final_work: Annotated[
         Share, Field(description="At most this part of a full recompute is left for the last run, e.g. 30%.")
     ] = None
@@ -366,6 +360,8 @@ class JobConfig(Section):
 
     _file: Path = PrivateAttr()
 
+    _scheduled = model_validator(mode="before")(staticmethod(scheduled))
+
     @model_validator(mode="after")
     def _placed(self, info: ValidationInfo[Around]) -> JobConfig:
         self._file = Around.of(info).file
@@ -394,6 +390,10 @@ class JobConfig(Section):
     def zone(self) -> tzinfo:
         """The time zone in which runs are due."""
         return zone_named(self.timezone)
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        return steady_rates(self.window, self.schedule)
 
     @cached_property
     def timeline(self) -> Timeline:

@@ -64,10 +64,15 @@ def job_statistics(
     counted: Mapping[str, Batch],
     timeline: Timeline,
     meets: Mapping[str, Mapping[str, Meeting]],
+    rates: Sequence[float] = (),
 ) -> Statistics:
-    """The statistics over the runs of the schedule; `meets` is what was learned of rows that refer to each other."""
+    """The statistics over the runs of the schedule.
+
+    `meets` is what was learned of rows that refer to each other; `rates` are the shares of the rows of a day that runs
+    are thought to find where no day before tells; by default the same for each.
+    """
     catalog = Catalog.of(source.schema for source in sources.values())
-    sizes = {name: _sizes(source, evidence_of[name], timeline) for name, source in sources.items()}
+    sizes = {name: _sizes(source, evidence_of[name], timeline, rates) for name, source in sources.items()}
     by_name = statistics(catalog, sizes, timeline.times)
     tables = {name: _of_source(table, sources[name], meets.get(name, {})) for name, table in by_name.items()}
     return {name: _spread(table, counted.get(name)) for name, table in tables.items()}
@@ -78,18 +83,22 @@ def _of_source(table: TableStatistics, source: Source, meets: Mapping[str, Meeti
     return replace(table, meets=meets, arriving=arriving, is_text=source.config.format.is_text)
 
 
-def _sizes(source: Source, size_evidence: Evidence, timeline: Timeline) -> StatedSizes:
+def _sizes(source: Source, size_evidence: Evidence, timeline: Timeline, rates: Sequence[float]) -> StatedSizes:
     stated = source.config.expect.sizes(_in_all(source.config.expect, size_evidence.present, timeline) or None)
     if not source.changing:
         return StatedSizes(size_evidence.present or stated.rows, {}, stated.distinct)
     if stated.arrives:
         return replace(stated, rows=None)
     total = stated.rows
-    expected = _expected(source, size_evidence, len(timeline.times))
+    by_days, present = len(size_evidence.expected) == timeline.last, size_evidence.present
+    if by_days:
+        expected = _as_before(size_evidence)
+    else:
+        expected = [_typical(source, run - 1, rates[run - 1] if rates else 1.0) for run in timeline.runs]
     changes = [arrival.changes for arrival in expected]
     shares = _shares(changes)
     if total is None:
-        total = size_evidence.present / shares[0] if size_evidence.present else sum(changes)
+        total = present / shares[0] if present else sum(changes) if by_days else 0.0
     arrives: dict[str, Arrival] = {}
     present = 0.0
     for time, arrival, share in zip(timeline.times, expected, shares, strict=True):
@@ -98,13 +107,11 @@ def _sizes(source: Source, size_evidence: Evidence, timeline: Timeline) -> State
     return StatedSizes(None, arrives, stated.distinct)
 
 
-def _expected(source: Source, known: Evidence, runs: int) -> list[Arrival]:
-    """What the runs bring, in proportion to each other; where nothing is there yet, in rows.
+def _as_before(known: Evidence) -> list[Arrival]:
+    """What the runs bring by days before, in proportion to each other; where nothing is there yet, in rows.
 
     A source may well have nothing for the first run. Then what is there does not tell how much will come.
     """
-    if len(known.expected) != runs:
-        return [_typical(source, number) if known.present else Arrival(0.0) for number in range(runs)]
     first, *later = known.expected
     return [Arrival(known.present) if known.present and not first.changes else first, *later]
 
@@ -123,9 +130,11 @@ def _shares(expected: Sequence[float]) -> list[float]:
     return [rows / total for rows in expected] if total > 0 else [1.0 / len(expected)] * len(expected)
 
 
-def _typical(source: Source, number: int) -> Arrival:
+def _typical(source: Source, number: int, rate: float) -> Arrival:
     """An arrival of which nothing is known; of a feed some changes update or delete, once there is something."""
-    return Arrival(0.85, 0.05, 0.05) if not source.config.append_only and number else Arrival(1.0)
+    if source.config.append_only or not number:
+        return Arrival(rate)
+    return Arrival(0.85 * rate, 0.05 * rate, 0.05 * rate)
 
 
 def _scaled(arrival: Arrival, rows: float, present: float) -> Arrival:

@@ -85,13 +85,13 @@ class StatisticsCollector:
         cycles = whole_cycles(self.store, len(times))
         counted = self.sources.counted(sources, files)
         sizes = {name: evidence(source, files[name], cycles, times) for name, source in counted.items()}
-        return job_statistics(counted, sizes, {}, self.config.timeline, {})
+        return job_statistics(counted, sizes, {}, self.config.timeline, {}, self.config.rates)
 
     def _statistics(
         self, sources: Mapping[str, Source], sizes: Mapping[str, Evidence], counted: Mapping[str, Batch]
     ) -> Statistics:
         learned = meetings(known_joins(self.store), known_samples(self.store))
-        return job_statistics(sources, sizes, counted, self.config.timeline, learned)
+        return job_statistics(sources, sizes, counted, self.config.timeline, learned, self.config.rates)
 
     def learns_joins(self, sources: Mapping[str, Source]) -> bool:
         """Whether it matters by which columns queries join the sources."""
