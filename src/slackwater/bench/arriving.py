@@ -58,6 +58,10 @@ class ArrivingData:
         """What a run brings to a table that changes."""
         return self.arrived / table / f"run-{run}.parquet"
 
+    def files(self, table: str, run: int) -> tuple[Path, ...]:
+        """The same as all the files that appear for a run."""
+        return (self.file(table, run),)
+
     def is_feed(self, table: str) -> bool:
         """Whether rows of the table are also updated or deleted, and so carry `_change_type`."""
         return table in self.changing and CHANGE_TYPE in pq.read_schema(self.file(table, 1)).names

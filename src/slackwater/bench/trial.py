@@ -145,6 +145,8 @@ class Setting:
     """Days that each query lives through before, so that the one that is measured is planned by what they counted."""
     expected: Mapping[str, tuple[Arrival, ...]] = field(default_factory=dict)
     """What jobs expect of tables that bring something else; of all others they expect what comes."""
+    final_work: float | None = None
+    """The part of batch that may be left for the last run, if that is the goal."""
     replan: float | None = None
     """The factor by which rows must be off for the rest to be planned anew; unless told the chosen plan stays."""
 
@@ -193,6 +195,7 @@ class JobTrial:
             "weights": list(timeline.weights),
             "deliver": [timeline.time(run) for run in sorted(timeline.deliver)],
             "prices": self._setting.basis.value,
+            **({"final_work": f"{100 * goal:.6g}%"} if (goal := self._setting.final_work) is not None else {}),
             "replan": self._setting.replan or Replanning.NEVER.value,
             "sources": {name: self._source(name) for name in self._tables},
             "output": {"path": "answer"},
@@ -250,7 +253,7 @@ class JobTrial:
         """Everything up to a run is there, but for what is late."""
         for name in self._tables:
             if name in self._data.changing and name not in late:
-                for file in (self._data.file(name, number) for number in range(1, run + 1)):
+                for file in (file for number in range(1, run + 1) for file in self._data.files(name, number)):
                     target = self._inputs(name) / file.name
                     if not target.exists():
                         _link(file, target)
@@ -293,7 +296,9 @@ class JobTrial:
 
     def batch(self, run: int) -> TrialCost:
         """The query's own text over all that has arrived up to a run, written like an answer."""
-        files = {f"run-{number}.parquet" for number in range(1, run + 1)}
+        changing = [name for name in self._tables if name in self._data.changing]
+        runs = range(1, run + 1)
+        files = {file.name for name in changing for number in runs for file in self._data.files(name, number)}
 
         def arrived(source: Source) -> list[FilePin]:
             return [pin for pin in source.listed() if not source.changing or pin.path in files]

@@ -17,6 +17,7 @@ from slackwater.cli.bench_effectiveness import effectiveness
 from slackwater.cli.bench_estimates import estimates
 from slackwater.cli.bench_expected import expected
 from slackwater.cli.bench_gallery import gallery
+from slackwater.cli.bench_pace import pace
 from slackwater.cli.bench_planning import planning
 from slackwater.cli.bench_recovery import recovery
 from slackwater.cli.bench_runs import maintenance, progressive
@@ -37,6 +38,7 @@ STAGES = ("bind", "normalize", "canonical", "emit", "total")
         maintenance,
         gallery,
         choice,
+        pace,
         effectiveness,
         sharing,
         wrong_day,

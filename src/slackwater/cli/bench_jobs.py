@@ -112,6 +112,8 @@ class JobsBenchmarkOptions:
     basis: str = Basis.PROCESS.value
     days: int = 0
     chart_file: str | None = None
+    given_pattern: ArrivalPattern | None = None
+    """How rows arrive, where the command line does not say it."""
 
     @property
     def prices(self) -> ClusterPrices | None:
@@ -130,7 +132,7 @@ class JobsBenchmarkOptions:
 
     @property
     def pattern(self) -> ArrivalPattern:
-        return parse_pattern(self.arrivals, self.work.tables)
+        return self.given_pattern or parse_pattern(self.arrivals, self.work.tables)
 
     @property
     def times(self) -> list[str]:

@@ -83,7 +83,5 @@ def refuse_failed(manifests: Sequence[Manifest]) -> None:
     """Raises where a query has failed, once all that could be delivered is."""
     lines = [line for manifest in manifests for line in failed_lines(manifest)]
     if lines:
-        hint = (
-            "the other queries are delivered; the next `slackwater run` tries again what was due, by the query's text"
-        )
+        hint = "the other queries go on without it; the next `slackwater run` tries again what was due, by its text"
         raise QueryFailed("\n".join(lines), done=manifests, hint=hint)
