@@ -44,9 +44,11 @@ def check_carried(pair: PairCase) -> None:
     with tables.states() as states:
         for step in plan.steps:
             if step.run <= done and step.query is None:
+                tables.provide(step.reads())
                 rows[step.name] = float(states.save(step.name, step_sql(step, "duckdb")))
         plan = plan_query(new, tables.statistics, timeline, options, Past(plan, done, rows)).plan
         for step in plan.run(first.runs):
+            tables.provide(step.reads())
             if step.query is None:
                 states.save(step.name, step_sql(step, "duckdb"))
                 continue

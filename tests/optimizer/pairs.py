@@ -83,6 +83,7 @@ def check_pair(pair: PairCase) -> None:
     with tables.states() as states:
         for step in plan.steps:
             text = step_sql(step, "duckdb")
+            tables.provide(step.reads())
             if step.query is None:
                 states.save(step.name, text)
                 continue

@@ -151,6 +151,7 @@ def check_day(day: Day) -> None:
             for run in range(planner.done + 1, later[number + 1] + 1):
                 for step in plan.run(run):
                     assert not tables.not_there_yet(step.reads(), run), f"ahead: {step.name}"
+                    tables.provide(step.reads())
                     if step.purpose is not Purpose.OUTPUT:
                         rows[step.name] = float(states.save(step.name, step_sql(step, "duckdb")))
                         continue

@@ -56,7 +56,7 @@ def crowding(last: int, early: int) -> Ticks | None:
 def crowding_ticks() -> Iterator[Ticks]:
     """Those that are tried."""
     for last in (1, 2, 4, 8):
-        yield from (ticks for early in (1, 2, 3, 4) if (ticks := crowding(last, early)) is not None)
+        yield from (ticks for early in (1, 2, 3) if (ticks := crowding(last, early)) is not None)
 
 
 def slices_of(work: Workload) -> ArrivalPattern:

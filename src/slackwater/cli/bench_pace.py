@@ -33,7 +33,6 @@ from slackwater.cli.bench_jobs import (
     measured_in_turn,
     query_table,
     runs_days,
-    takes_basis,
 )
 from slackwater.cli.output import CommandOutput, measuring, plain
 from slackwater.errors import UserError
@@ -98,7 +97,13 @@ def _cells(cell: PaceCell) -> tuple[str | Text, ...]:
 @click.command()
 @measuring
 @runs_days
-@takes_basis
+@click.option(
+    "--basis",
+    type=click.Choice([basis.value for basis in Basis]),
+    default=Basis.EXECUTORS.value,
+    show_default=True,
+    help="What plans and goals count: that of executors, or all CPU time.",
+)
 @click.option("--sf", "scale_factor", type=float, default=1.0, show_default=True, help="Scale factor of TPC-H.")
 @click.option("--queries", "numbers", metavar="LIST", help="Only these queries, e.g. 1,2.")
 @click.option("--goals", metavar="LIST", help="Parts of batch left for the last run; by default 0.5,0.2,0.1,0.05.")
