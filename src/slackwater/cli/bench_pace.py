@@ -36,6 +36,7 @@ from slackwater.cli.bench_jobs import (
 )
 from slackwater.cli.output import CommandOutput, measuring, plain
 from slackwater.errors import UserError
+from slackwater.job.file.price_basis import Basis
 from slackwater.json_text import Json
 from slackwater.time.timeline import Timeline
 
