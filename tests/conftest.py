@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,10 @@ _slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_bas
 settings.register_profile("repeatable", derandomize=True, database=None, deadline=None, suppress_health_check=_slow)
 settings.register_profile("search", max_examples=5_000, deadline=None, suppress_health_check=_slow)
 settings.load_profile("repeatable")
+
+# Planning allows for deep queries. Hypothesis warns if the limit changes in the middle of a test, which one of them
+# would be by chance.
+sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
