@@ -22,7 +22,6 @@ from slackwater.bench.pace import (
     PaceCell,
     PaceCost,
     PacesOfQuery,
-    crowding,
     crowding_ticks,
     even,
     slices_of,
@@ -40,9 +39,8 @@ def test_even_runs_divide_the_slices() -> None:
 
 
 def test_gaps_double_backwards() -> None:
-    assert crowding(1, 3) == (33, 37, 39, 40)
-    assert crowding(8, 4) is None
-    every = list(crowding_ticks())
+    every = crowding_ticks()
+    assert (33, 37, 39, 40) in every
     assert len(set(every)) == len(every)
     for ticks in every:
         assert ticks[-1] == SLICES

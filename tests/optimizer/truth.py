@@ -42,7 +42,7 @@ from slackwater.sql.bind import bind
 from slackwater.sql.emit import emit
 from slackwater.sql.names import output_names
 from slackwater.time.forms import WEIGHT, Form, GroupLeaf, Kind
-from slackwater.time.frame import NEVER, Frame, steps_to
+from slackwater.time.frame import NEVER, Frame, wide_frames_to
 from slackwater.time.source_names import change_name, snapshot_name, state_source
 from slackwater.time.timeline import Timeline
 from slackwater.time.version import Mask
@@ -97,7 +97,7 @@ class Truth:
                 present.remove(row)
             present += movement.inserts
             _create(snapshot_name(schema.name, run), schema, present)
-            for frame in steps_to(run):
+            for frame in wide_frames_to(run):
                 self._load_wide(schema, [runs[each - 1] for each in frame.runs], frame)
             came: list[Row] = [(*row, 1) for row in movement.inserts]
             went: list[Row] = [(*row, -1) for row in movement.deletes]
@@ -122,7 +122,7 @@ class Truth:
     def every_alternative(self) -> Iterator[tuple[Cell, Way]]:
         """Each alternative of each form, in each frame in which it can be used."""
         every = [Frame.of(run) for run in range(self.runs + 1)]
-        every += [frame for run in range(self.runs + 1) for frame in steps_to(run)]
+        every += [frame for run in range(self.runs + 1) for frame in wide_frames_to(run)]
         for group in list(self.planning.memo):
             for form in list(group.forms):
                 for frame in (NEVER,) if group.is_static else every:

@@ -12,10 +12,10 @@ run, and in nothing else:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate, groupby, pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -27,6 +27,7 @@ from slackwater.bench.measure import Failed, OfQueries, measure
 from slackwater.bench.trial import JobTrial, Setting
 from slackwater.bench.workloads import ArrivalPattern, Workload, WorkloadQuery
 from slackwater.catalog.statistics import Arrival
+from slackwater.pace.crowding import crowding
 from slackwater.time.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -46,17 +47,10 @@ def even(runs: int) -> Ticks:
     return tuple(SLICES * run // runs for run in range(1, runs + 1))
 
 
-def crowding(last: int, early: int) -> Ticks | None:
-    """Early runs so that the last finds so many slices, and each one before it twice as many; the first all others."""
-    gaps = [last * 2**number for number in range(early)]
-    first = SLICES - sum(gaps)
-    return tuple(accumulate((first, *reversed(gaps)))) if first > 0 else None
-
-
-def crowding_ticks() -> Iterator[Ticks]:
-    """Those that are tried."""
-    for last in (1, 2, 4, 8):
-        yield from (ticks for early in (1, 2, 3) if (ticks := crowding(last, early)) is not None)
+def crowding_ticks() -> list[Ticks]:
+    """Two to four runs: the last finds few slices, each one before it twice as many, the first all others."""
+    every = (tuple(crowding(0, SLICES, last, most))[::-1] for last in (1, 2, 4, 8) for most in (2, 3, 4))
+    return list(dict.fromkeys(every))
 
 
 def slices_of(work: Workload) -> ArrivalPattern:

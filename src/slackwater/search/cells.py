@@ -27,7 +27,7 @@ from slackwater.rules.intra.merges import net
 from slackwater.rules.normalize.normalizer import simplify_empties
 from slackwater.rules.signed import all_of, weighted
 from slackwater.time.forms import Form, FramedForm, GroupId, GroupLeaf, Kind, forms_of
-from slackwater.time.frame import NEVER, Frame, steps_to
+from slackwater.time.frame import NEVER, Frame, wide_frames_to
 from slackwater.time.source_names import change_source, snapshot_source
 from slackwater.time.version import OLD, Mask, restricted
 
@@ -162,7 +162,7 @@ class Cells:
         if not self.wide or not cell.changes:
             return
         if form.kind is Kind.SNAPSHOT and form.until == self.memo[form.group].tables:
-            for frame in steps_to(cell.frame.until):
+            for frame in wide_frames_to(cell.frame.until):
                 yield from self._ways_in(cell, frame, merging)
         elif form.kind is Kind.DELTA and not cell.frame.is_step and self._is_of_all_tables(form):
             yield from self._in_two_steps(cell)
@@ -181,13 +181,11 @@ class Cells:
 
     def _in_two_steps(self, cell: Cell) -> Iterator[Way]:
         """ΔR(a→c)  =  ΔR(a→b) + ΔR(b→c): what runs between have computed is only added up."""
-        for earlier, later in cell.frame.splits():
-            if later.is_step:
-                pieces = tuple(FramedForm.of(cell.form, frame) for frame in (earlier, later))
-                together = all_of(cell.form.columns, pieces)
-                is_netted = cell.form.signed and not cell.form.partial
-                for tree in (together, *([net(together, cell.form.names)] if is_netted else [])):
-                    yield Way(Alternative(tree, NET_DELTAS), tree, cell.frame)
+        pieces = tuple(FramedForm.of(cell.form, frame) for frame in cell.frame.in_two)
+        together = all_of(cell.form.columns, pieces)
+        is_netted = cell.form.signed and not cell.form.partial
+        for tree in (together, *([net(together, cell.form.names)] if is_netted else [])):
+            yield Way(Alternative(tree, NET_DELTAS), tree, cell.frame)
 
     def _looks_back(self, leaf: Form) -> bool:
         group = self.memo[leaf.group]
@@ -195,7 +193,7 @@ class Cells:
 
     @once_for_each
     def instance(self, alternative: Alternative, frame: Frame) -> Relation:
-        """An alternative in an frame, without its empty inputs and its deltas from nothing."""
+        """An alternative in a frame, without its empty inputs and its deltas from nothing."""
         leaves = alternative.leaves()
         substitutes = tuple(self._substitute(leaf, frame) for leaf in leaves)
         return alternative.tree if leaves == substitutes else self._substituted(alternative, substitutes)
@@ -206,7 +204,7 @@ class Cells:
         return simplify_empties(replaced(alternative.tree, by_leaf))
 
     def _substitute(self, leaf: Form, frame: Frame) -> Relation:
-        """What is read in place of a leaf in an frame: itself, nothing, or the snapshot that it leads to."""
+        """What is read in place of a leaf in a frame: itself, nothing, or the snapshot that it leads to."""
         if self.is_empty(self.cell(leaf, frame)):
             return Values(leaf.columns, ())
         if frame.since != 0 or leaf.kind is Kind.SNAPSHOT or not self._is_from_nothing(leaf):
@@ -237,7 +235,7 @@ class Cells:
         return self.memo.scan_of(cell.form.group) is not None or self.is_empty(cell)
 
     def at_hand(self, cell: Cell) -> Relation:
-        """A cell that need not be computed: a version of a base table, its delta of an frame, or nothing."""
+        """A cell that need not be computed: a version of a base table, its delta of a frame, or nothing."""
         if self.is_empty(cell):
             return Values(cell.form.columns, ())
         scan = self.memo.scan_of(cell.form.group)

@@ -41,10 +41,10 @@ class Frame:
         """That of the run at its new end."""
         return Frame.of(self.until)
 
-    def splits(self) -> Iterator[tuple[Frame, Frame]]:
-        """The pairs of frames that follow each other within it."""
-        inner = range(self.since + 1, self.until)
-        return ((Frame(self.since, run), Frame(run, self.until)) for run in inner)
+    @property
+    def in_two(self) -> tuple[Frame, Frame]:
+        """All but its last run, and that one."""
+        return Frame(self.since, self.until - 1), self.last
 
     def __str__(self) -> str:
         return f"run {self.until}" if self.is_step else f"runs {self.since + 1} to {self.until}"
@@ -55,6 +55,6 @@ NEVER = Frame.of(0)
 FIRST = Frame.of(1)
 
 
-def steps_to(run: int) -> Iterator[Frame]:
+def wide_frames_to(run: int) -> Iterator[Frame]:
     """The wider frames that end at a run; from before the first run there is no delta, but a version."""
     return (Frame(since, run) for since in range(run - 2, 0, -1))

@@ -1,12 +1,8 @@
-"""A schedule that is not stated but follows from when rows arrive and when the answer is due.
-
-Runs crowd toward the end: the last gap is the least one, and each gap before it is twice as long. So the last run finds
-few rows, whatever the window is, and there are few runs before it.
-"""
+"""A schedule that is not stated but follows from when rows arrive and when the answer is due."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Annotated, Final, TypeAlias
 
@@ -15,6 +11,7 @@ from pydantic import Field, PlainValidator, ValidationError, WithJsonSchema
 from slackwater.job.file.durations import Duration
 from slackwater.job.file.section import Section
 from slackwater.job.file.values import Refused, shown
+from slackwater.pace.crowding import crowding
 from slackwater.time.clock import minutes
 
 DEFAULT_GAP_S: Final = 900.0
@@ -62,18 +59,8 @@ def scheduled(entries: object) -> object:
     except (Refused, ValidationError):
         return {**entries, "schedule": ANY_TIME}
     gap = max(1, round((pace.least_gap or DEFAULT_GAP_S) / 60))
-    times = [*_crowding(begin, end, gap, pace.most)]
+    times = [*crowding(begin, end, gap, pace.most)]
     return {**entries, "schedule": [f"{time // 60:02}:{time % 60:02}" for time in reversed(times)]}
-
-
-def _crowding(begin: int, end: int, gap: int, most: int) -> Iterator[int]:
-    """The times of runs, the last one first: a run after at least half of the gap to the one before it is worth it."""
-    time = end
-    for _ in range(most):
-        yield time
-        time, gap = time - gap, 2 * gap
-        if time - begin < gap // 2:
-            return
 
 
 def steady_rates(window: tuple[int, int] | None, schedule: Sequence[str]) -> tuple[float, ...]:

@@ -102,11 +102,10 @@ def merge_delta_by_key(goal: Goal, node: Relation) -> Iterator[Found]:
     keys = [key for key in goal.group.properties.keys if key and key <= frozenset(columns)]
     if not change.signed or not keys:
         return
-    key = [column for column in columns if column in min(keys, key=len)]
-    net = summed(change, columns)
-    taken, same = matched_twins(Filter(net, greater(literal(0), reference(TIMES))), key)
-    left = Join(JoinKind.ANTI, goal.old(goal.group.leaf), taken, same)
-    yield all_of(columns, [left, Filter(net, greater(reference(TIMES), literal(0)))])
+    shortest, in_all = min(keys, key=len), summed(change, columns)
+    taken = Filter(in_all, greater(literal(0), reference(TIMES)))
+    left = Join(JoinKind.ANTI, goal.old(goal.group.leaf), *matched_twins(taken, [c for c in columns if c in shortest]))
+    yield all_of(columns, [left, remaining(change, columns)])
 
 
 @converts(Kind.SNAPSHOT, of=Aggregate, partial=True)
